@@ -1,0 +1,86 @@
+"""What one decoder layer is made of: what it remembers between tokens, and what it computes with.
+
+A layer's *mixer* is what mixes tokens, and so what a request must keep in memory: an attention
+that caches keys and values, or a state of fixed size. Its *feed-forward* has weights only.
+Everything here is of the whole model; splitting over ranks is the engine's and the sizing's work.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class FullAttention:
+    """Attention that keeps keys and values of every token (MHA, GQA or MQA)."""
+
+    num_attention_heads: int
+    num_key_value_heads: int
+    head_dim: int
+    v_head_dim: int
+    qkv_bias: bool = False
+    output_bias: bool = False
+    qk_norm: str = "none"
+    """``none``; ``head``: one weight of head_dim for queries and one for keys;
+    ``full``: weights as wide as all query heads, and as all key heads."""
+    output_gate: bool = False
+    """Queries carry a gate of the same width (Qwen3-Next)."""
+    sinks: bool = False
+    """One learnt logit per attention head (gpt-oss)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlidingWindowAttention:
+    """Attention that sees, and keeps, only the last ``sliding_window`` tokens."""
+
+    attention: FullAttention
+    sliding_window: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkedLocalAttention:
+    """Attention within chunks of ``attention_chunk_size`` tokens (Llama 4)."""
+
+    attention: FullAttention
+    attention_chunk_size: int
+
+
+Mixer = FullAttention | SlidingWindowAttention | ChunkedLocalAttention
+
+
+@dataclass(frozen=True, slots=True)
+class DenseMlp:
+    """A feed-forward network: ``gated`` has gate, up and down, otherwise up and down."""
+
+    intermediate_size: int
+    gated: bool = True
+    bias: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MoeMlp:
+    """Routed experts, of which each token takes ``num_experts_per_tok``, and shared ones."""
+
+    num_experts: int
+    num_experts_per_tok: int
+    moe_intermediate_size: int
+    shared_intermediate_size: int = 0
+    """Width of all shared experts together; 0 when there are none."""
+    shared_expert_gate: bool = False
+    """A sigmoid gate on the shared expert: one row of hidden_size (Qwen2-MoE)."""
+    router_bias: bool = False
+    """One correction term per expert, kept in float32."""
+    router_dtype: str | None = None
+    """The router's own element type, when it is not the model's."""
+
+
+FeedForward = DenseMlp | MoeMlp
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One decoder layer."""
+
+    mixer: Mixer
+    feed_forward: FeedForward
+    norm_sizes: tuple[int, ...]
+    """Widths of the layer's own norms, those inside the attention excepted."""
+    norm_bias: bool = False
