@@ -19,8 +19,8 @@ class FullAttention:
     qkv_bias: bool = False
     output_bias: bool = False
     qk_norm: str = "none"
-    """``none``; ``head``: one weight of head_dim for queries and one for keys;
-    ``full``: weights as wide as all query heads, and as all key heads."""
+    """``none``; ``head``: one weight of head_dim for queries and one for keys; ``full``: weights
+    as wide as all query heads and as all key heads; ``full_split``: the same, divided by TP."""
     output_gate: bool = False
     """Queries carry a gate of the same width (Qwen3-Next)."""
     sinks: bool = False

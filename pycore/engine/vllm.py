@@ -1,0 +1,126 @@
+"""What vLLM chooses where the user left the choice to it.
+
+Source: vLLM 0.33.0, engine/arg_utils.py (get_batch_defaults) and config/model.py.
+"""
+
+from dataclasses import dataclass
+
+from pycore import dtypes
+from pycore.engine.versions import EngineVersion, find_version
+from pycore.hardware.accelerators import Accelerator
+from pycore.model.model import Model
+from pycore.model.quantization import ONLINE_FP8, Quantization
+from pycore.scenario import Scenario
+from pycore.units import GIB
+
+BFLOAT16_CAPABILITY = (8, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The engine's settings with every choice made."""
+
+    version: EngineVersion
+    dtype: str
+    quantization: Quantization | None
+    kv_cache_dtype: str
+    gpu_memory_utilization: float
+    max_model_len: int
+    max_num_seqs: int
+    max_num_batched_tokens: int
+    max_in_flight_tokens: int
+    auto_fit: bool
+
+
+def choose_settings(scenario: Scenario, model: Model, accelerator: Accelerator) -> Settings:
+    """Every setting of the engine for this scenario."""
+    version = find_version(scenario.engine_version)
+    asked = scenario.max_model_len
+    max_model_len = asked if isinstance(asked, int) else model.model_limit_tokens
+    sequences, batched = batch_sizes(scenario, accelerator, max_model_len)
+    utilization = scenario.gpu_memory_utilization
+    dtype = resolve_dtype(scenario.dtype, model.dtype, accelerator)
+    return Settings(
+        version=version,
+        dtype=dtype,
+        quantization=resolve_quantization(scenario, model),
+        kv_cache_dtype=resolve_kv_cache_dtype(scenario.kv_cache_dtype, dtype),
+        gpu_memory_utilization=version.default_gpu_memory_utilization
+        if utilization is None
+        else utilization,
+        max_model_len=max_model_len,
+        max_num_seqs=sequences,
+        max_num_batched_tokens=batched,
+        max_in_flight_tokens=max_in_flight_tokens(
+            max_num_batched_tokens=batched, pipeline_parallel_size=scenario.pipeline_parallel_size
+        ),
+        auto_fit=asked == "auto",
+    )
+
+
+def max_in_flight_tokens(*, max_num_batched_tokens: int, pipeline_parallel_size: int) -> int:
+    """Tokens of steps that have begun and not settled: one step a stage, and one more.
+
+    Source: vLLM 0.33.0, config/vllm.py, max_in_flight_tokens, with async scheduling.
+    """
+    return (pipeline_parallel_size + 1) * max_num_batched_tokens
+
+
+def default_batch(accelerator: Accelerator) -> tuple[int, int]:
+    """max_num_batched_tokens and max_num_seqs of ``vllm serve``, by the GPU's memory.
+
+    An A100 80GB and a GB10 count among the small ones.
+    Source: vLLM 0.33.0, engine/arg_utils.py, get_batch_defaults.
+    """
+    if accelerator.total_bytes >= 160 * GIB:
+        return 16384, 1024
+    held_small = "a100" in accelerator.id or "gb10" in accelerator.id
+    if accelerator.total_bytes >= 70 * GIB and not held_small:
+        return 8192, 1024
+    return 2048, 256
+
+
+def batch_sizes(
+    scenario: Scenario, accelerator: Accelerator, max_model_len: int
+) -> tuple[int, int]:
+    """max_num_seqs and max_num_batched_tokens, chosen where the user did not."""
+    default_tokens, default_sequences = default_batch(accelerator)
+    sequences = scenario.max_num_seqs
+    batched = scenario.max_num_batched_tokens
+    if batched is None:
+        batched = min(default_tokens, (sequences or default_sequences) * max_model_len)
+    if sequences is None:
+        sequences = min(default_sequences, batched)
+    return sequences, batched
+
+
+def resolve_dtype(asked: str, stated: str, accelerator: Accelerator) -> str:
+    """The element type of weights and activations.
+
+    "auto" serves float32 checkpoints in bfloat16, and bfloat16 ones in float16 on GPUs that lack
+    it. Source: vLLM 0.33.0, config/model.py, _resolve_auto_dtype.
+    """
+    if asked != "auto":
+        return dtypes.canonical(asked)
+    preferred = "bfloat16" if has_bfloat16(accelerator) else "float16"
+    if stated == "float32" or (stated == "bfloat16" and preferred == "float16"):
+        return preferred
+    return stated
+
+
+def has_bfloat16(accelerator: Accelerator) -> bool:
+    """Whether the GPU computes in bfloat16: all but NVIDIA's before compute capability 8.0."""
+    capability = accelerator.compute_capability
+    return capability is None or capability >= BFLOAT16_CAPABILITY
+
+
+def resolve_kv_cache_dtype(asked: str, dtype: str) -> str:
+    """The element type of the KV cache: "auto" is the model's."""
+    return dtype if asked == "auto" else asked
+
+
+def resolve_quantization(scenario: Scenario, model: Model) -> Quantization | None:
+    """The form of the weights: the checkpoint's own, or quantised while loading."""
+    if model.quantization is None and scenario.quantization == "fp8":
+        return ONLINE_FP8
+    return model.quantization

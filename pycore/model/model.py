@@ -1,0 +1,88 @@
+"""A model as the engine will serve it: the layers in order, and what stands around them."""
+
+from dataclasses import dataclass, field
+
+from pycore.model.layers import Layer, MoeMlp
+from pycore.model.parameters import Tensor, layer_tensors
+from pycore.model.quantization import Quantization
+from pycore.model.rotary import RotaryTable
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    """What is served, read from a config.json.
+
+    ``architecture_numbers`` holds the config's own numbers under Hugging Face's names, those that
+    a reader may change and see the consequence of. ``defaulted`` names the fields that the config
+    left out, with the value that transformers itself would use.
+    """
+
+    name: str
+    architecture: str
+    hidden_size: int
+    vocab_size: int
+    tie_word_embeddings: bool
+    dtype: str
+    dtype_is_stated: bool
+    model_limit_tokens: int
+    model_limit_field: str
+    layers: tuple[Layer, ...]
+    rotary_tables: tuple[RotaryTable, ...]
+    final_norm_size: int
+    quantization: Quantization | None = None
+    ends_on_every_stage: bool = False
+    """Embedding, head and final norm are held by the first and by the last pipeline stage."""
+    extra_buffer_bytes: int = 0
+    head_bias: bool = False
+    architecture_numbers: dict[str, int | float | bool | str] = field(default_factory=dict)
+    defaulted: dict[str, object] = field(default_factory=dict)
+    config_read: dict[str, object] = field(default_factory=dict)
+
+    @property
+    def num_attention_heads(self) -> int:
+        """Query heads of the first layer with attention."""
+        return int(self.architecture_numbers["num_attention_heads"])
+
+    @property
+    def num_key_value_heads(self) -> int:
+        """Key-value heads of the first layer with attention."""
+        return int(self.architecture_numbers["num_key_value_heads"])
+
+
+def outer_tensors_elements(model: Model) -> int:
+    """Elements of embedding, head and final norm."""
+    matrices = 1 if model.tie_word_embeddings else 2
+    head_bias = model.vocab_size if model.head_bias else 0
+    return matrices * model.vocab_size * model.hidden_size + head_bias + model.final_norm_size
+
+
+def num_parameters(model: Model) -> int:
+    """Parameters of the whole model, as a model card counts them."""
+    counted: dict[Layer, int] = {}
+    for layer in model.layers:
+        if layer not in counted:
+            counted[layer] = sum(t.num_elements for t in layer_tensors(layer, model.hidden_size))
+    return outer_tensors_elements(model) + sum(counted[layer] for layer in model.layers)
+
+
+def num_active_parameters(model: Model) -> int:
+    """Parameters that one token passes through: of routed experts, only those it is sent to."""
+    idle: dict[Layer, int] = {}
+    for layer in model.layers:
+        if layer not in idle:
+            idle[layer] = idle_elements(layer, model.hidden_size)
+    return num_parameters(model) - sum(idle[layer] for layer in model.layers)
+
+
+def idle_elements(layer: Layer, hidden_size: int) -> int:
+    """Elements of the routed experts that one token is not sent to."""
+    moe = layer.feed_forward
+    if not isinstance(moe, MoeMlp):
+        return 0
+    routed = sum(t.num_elements for t in layer_tensors(layer, hidden_size) if is_routed(t))
+    return routed // moe.num_experts * (moe.num_experts - moe.num_experts_per_tok)
+
+
+def is_routed(tensor: Tensor) -> bool:
+    """Whether a tensor belongs to routed experts."""
+    return tensor.component == "experts"

@@ -1,0 +1,46 @@
+"""Rotary position tables: buffers that every rank holds whole, for all positions of the model."""
+
+from dataclasses import dataclass
+
+from pycore.dtypes import element_bytes
+from pycore.model.config_fields import ConfigReader
+
+
+@dataclass(frozen=True, slots=True)
+class RotaryTable:
+    """Cosines and sines for ``positions`` rows of ``width`` elements.
+
+    Sized by the model's own longest position, not by max_model_len.
+    Source: vLLM 0.33.0, model_executor/layers/rotary_embedding/base.py.
+    """
+
+    positions: int
+    width: int
+    dtype: str | None = None
+    """None: the model's own."""
+
+    def num_bytes(self, model_dtype: str) -> int:
+        """Bytes of the table on each rank."""
+        return self.positions * self.width * element_bytes(self.dtype or model_dtype)
+
+
+def read_rotary_table(reader: ConfigReader, head_dim: int, positions: int) -> RotaryTable:
+    """The one table of a model whose layers all rotate alike.
+
+    Linear and yarn scaling lengthen the table by their factor, yarn from the original length;
+    llama3 and dynamic scaling leave it as it is.
+    """
+    width = reader.optional_integer("rotary_dim")
+    if width is None:
+        width = int(head_dim * reader.number("partial_rotary_factor", "rotary_pct", default=1.0))
+    scaling = reader.section("rope_scaling", "rope_parameters")
+    if scaling is None:
+        return RotaryTable(positions, width)
+    kind = scaling.text("rope_type", "type")
+    factor = scaling.number("factor", default=1.0)
+    if kind == "linear":
+        positions = int(positions * factor)
+    elif kind == "yarn":
+        original = scaling.integer("original_max_position_embeddings", default=positions)
+        positions = int(original * factor)
+    return RotaryTable(positions, width)
