@@ -55,7 +55,7 @@ CONFIG_KEYS = ("config", "hf_quant_config", "engine_version")
 def _short(key: str) -> str:
     """``tensor_parallel_size`` as ``tp`` and so on; other keys as they are."""
     names = {"tensor": "tp", "pipeline": "pp", "decode": "dcp", "data": "dp"}
-    return names.get(key.split("_")[0], key) if key.endswith("parallel_size") else key
+    return names.get(key.split("_", 1)[0], key) if key.endswith("parallel_size") else key
 
 
 def read_lines(name: str) -> Iterator[dict[str, Any]]:
