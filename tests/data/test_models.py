@@ -1,0 +1,72 @@
+"""What is claimed of models."""
+
+import json
+from typing import Any
+
+import pytest
+
+from pycore.bridge import answer
+from pycore.data import rows
+from tests.golden.builds import read_lines
+
+ROWS: tuple[dict[str, Any], ...] = rows("models")
+COUNTS = list(read_lines("param_counts"))
+
+
+def _model(row: dict[str, Any]) -> str:
+    """The row's id, to name its test."""
+    return str(row.get("model") or row["id"])
+
+
+def _size(model: str) -> dict[str, Any]:
+    """Napkin's answer for ``model`` on GPUs enough for nothing to depend on."""
+    request = {"model": model, "accelerator": "h100-sxm-80gb"}
+    reply: dict[str, Any] = json.loads(answer(json.dumps(request)))
+    return reply
+
+
+@pytest.mark.parametrize("row", ROWS, ids=_model)
+def test_every_model_is_sized_or_refused_by_name(row: dict[str, Any]) -> None:
+    """A row is no half-truth: an answer, or a failure that names what is missing."""
+    reply = _size(row["id"])
+
+    if reply["ok"]:
+        assert reply["result"]["num_parameters"] > 0
+    else:
+        assert reply["failure"]["reason"].startswith("unsupported")
+        assert reply["failure"]["field"].startswith("config")
+        assert row["name"] in reply["failure"]["message"] or "For" in reply["failure"]["message"]
+
+
+@pytest.mark.parametrize("row", [row for row in COUNTS if row["scope"] == "uniform"], ids=_model)
+def test_parameters_are_counted_to_the_unit(row: dict[str, Any]) -> None:
+    """Totals that transformers' own classes and the published checkpoints agree on.
+
+    Source: the rows themselves, tests/golden/param_counts.jsonl.
+    """
+    result = _size(row["model"])["result"]
+
+    assert row["num_parameters"] == result["num_parameters"]
+
+
+@pytest.mark.parametrize("row", [row for row in COUNTS if row["scope"] == "later"], ids=_model)
+def test_a_model_beyond_this_version_is_never_counted_wrongly(row: dict[str, Any]) -> None:
+    """Refused, or right: there is no third way."""
+    reply = _size(row["model"])
+
+    assert not reply["ok"] or row["num_parameters"] == reply["result"]["num_parameters"]
+
+
+def test_the_catalogue_is_wide() -> None:
+    """The first version sizes at least sixty models of uniform attention."""
+    sized = [row["id"] for row in ROWS if _size(row["id"])["ok"]]
+
+    assert len(sized) >= 60
+
+
+def test_values_are_the_published_ones() -> None:
+    """Fields carry Hugging Face's names and no nulls of our own making."""
+    for row in ROWS:
+        assert row["config"]["model_type"], row["id"]
+        assert row["hf_id"].count("/") == 1
+        assert row["confidence"].startswith(("published file", "reconstructed")), row["id"]
