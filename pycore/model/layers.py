@@ -7,6 +7,9 @@ Everything here is of the whole model; splitting over ranks is the engine's and 
 
 from dataclasses import dataclass
 
+from pycore.model.latent import Latent
+from pycore.model.recurrent import Recurrent
+
 
 @dataclass(frozen=True, slots=True)
 class FullAttention:
@@ -43,7 +46,41 @@ class ChunkedLocalAttention:
     attention_chunk_size: int
 
 
+@dataclass(frozen=True, slots=True)
+class SharedKeyValueAttention:
+    """Attention that reads the keys and values of an earlier layer, and keeps none (Gemma 3n)."""
+
+    attention: FullAttention
+
+
+@dataclass(frozen=True, slots=True)
+class CrossAttention:
+    """Attention to the encoder's output, beside the decoder's own (Whisper)."""
+
+    own: FullAttention
+    cross: FullAttention
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelMixers:
+    """Attention and a recurrent state side by side in one layer (Falcon-H1)."""
+
+    attention: FullAttention
+    recurrent: Recurrent
+
+
+@dataclass(frozen=True, slots=True)
+class NoMixer:
+    """A layer that mixes no tokens: a feed-forward alone (Nemotron-H), or nothing."""
+
+
 Mixer = FullAttention | SlidingWindowAttention | ChunkedLocalAttention
+"""Mixers whose weights are known here."""
+
+AnyMixer = (
+    Mixer | SharedKeyValueAttention | CrossAttention | Latent | Recurrent | ParallelMixers | NoMixer
+)
+"""Mixers whose memory is known here."""
 
 
 @dataclass(frozen=True, slots=True)
