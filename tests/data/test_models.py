@@ -64,8 +64,15 @@ def test_the_catalogue_is_wide() -> None:
     assert len(sized) >= 60
 
 
-def test_values_are_the_published_ones() -> None:
-    """Fields carry Hugging Face's names and no nulls of our own making."""
+def test_a_name_that_promises_narrow_weights_keeps_it() -> None:
+    """A row called fp8 or nvfp4 says how it is quantised, or it would be sized as bf16."""
+    for row in ROWS:
+        if any(word in row["id"] for word in ("fp8", "nvfp4", "awq", "gptq")):
+            assert "quantization_config" in row["config"] or "hf_quant_config" in row, row["id"]
+
+
+def test_every_row_says_what_it_is_a_copy_of() -> None:
+    """The hub's id, and whether the file was published or put together."""
     for row in ROWS:
         assert row["config"]["model_type"], row["id"]
         assert row["hf_id"].count("/") == 1
