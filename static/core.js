@@ -1,0 +1,228 @@
+// @ts-check
+/**
+ * The client of the worker that holds the core.
+ *
+ * One question is on its way at a time; for each kind only the newest waits. Sizing goes first,
+ * since the eye waits for it. Whatever happens to the worker, every caller gets an answer.
+ */
+
+/**
+ * @typedef {object} Assets where the build put things, and how many bytes they unpack to
+ * @property {string} worker
+ * @property {string} runtime
+ * @property {string} bundle
+ * @property {number} total_bytes
+ * @property {{ info: object, packages: object }} lock
+ *
+ * @typedef {"starting" | "ready" | "stalled" | "failed"} State
+ *
+ * @typedef {object} Options
+ * @property {(state: State, detail: string) => void} [onState]
+ * @property {(progress: { loadedBytes: number, totalBytes: number }) => void} [onProgress]
+ * @property {Partial<typeof TIMEOUTS>} [timeouts]
+ * @property {Assets} [assets]
+ *
+ * @typedef {Record<string, unknown> & { ask?: string }} Request
+ * @typedef {{ text: string, channel: string, settle: (answer: any) => void }} Call
+ */
+
+const TIMEOUTS = {
+  /** Nothing has arrived for so long: say that the load has stalled. */
+  stallMilliseconds: 15_000,
+  /** Everything has arrived, and Python has not started for so long. */
+  startMilliseconds: 45_000,
+  /** One answer takes so long: it will not come. */
+  answerMilliseconds: 60_000,
+  /** A worker that crashes sooner than this after a restart is not restarted again. */
+  restartMilliseconds: 5_000,
+};
+
+const FIRST = "size";
+
+/** @returns {Assets} */
+export function readAssets(root = document) {
+  return JSON.parse(root.getElementById("assets")?.textContent ?? "{}");
+}
+
+/** @param {string} message */
+function crashed(message) {
+  return { ok: false, failure: { field: "", reason: "core_crashed", message } };
+}
+
+/** @param {Options} options */
+export function createCore({
+  onState = () => {},
+  onProgress = () => {},
+  timeouts = {},
+  assets = readAssets(),
+} = {}) {
+  const limits = { ...TIMEOUTS, ...timeouts };
+  /** @type {Map<string, Call>} */
+  const waiting = new Map();
+  /** @type {Call | null} */
+  let current = null;
+  /** @type {Worker | null} */
+  let worker = null;
+  /** @type {State | "new"} */
+  let state = "new";
+  let sequence = 0;
+  let loadedBytes = 0;
+  let startedAt = Number.NEGATIVE_INFINITY;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let watchdog;
+
+  /** @param {State} next @param {string} [detail] */
+  function enter(next, detail = "") {
+    state = next;
+    onState(next, detail);
+  }
+
+  /** @param {number} milliseconds @param {() => void} bark */
+  function watch(milliseconds, bark) {
+    clearTimeout(watchdog);
+    watchdog = setTimeout(bark, milliseconds);
+  }
+
+  function watchTheLoad() {
+    const complete = loadedBytes >= assets.total_bytes;
+    watch(complete ? limits.startMilliseconds : limits.stallMilliseconds, () => {
+      enter("stalled", complete ? "starting" : "loading");
+    });
+  }
+
+  function start() {
+    if (worker) return;
+    loadedBytes = 0;
+    startedAt = performance.now();
+    const made = new Worker(new URL(assets.worker, document.baseURI), {
+      type: "module",
+      name: "core",
+    });
+    worker = made;
+    made.addEventListener("message", ({ data }) => worker === made && hear(data));
+    made.addEventListener("error", (event) => {
+      event.preventDefault();
+      if (worker === made) recover(event.message || "the worker could not be loaded");
+    });
+    const base = document.baseURI;
+    made.postMessage({
+      start: {
+        runtime: new URL(assets.runtime, base).href,
+        bundle: new URL(assets.bundle, base).href,
+        lock: assets.lock,
+      },
+    });
+    enter("starting");
+    watchTheLoad();
+  }
+
+  /** @param {any} message */
+  function hear(message) {
+    if (message.bytes) progress(message.bytes);
+    else if (message.ready) becomeReady();
+    else if (message.failed) fail(message.failed);
+    else if (message.crashed) recover(message.crashed);
+    else receive(message.text);
+  }
+
+  /** @param {number} bytes */
+  function progress(bytes) {
+    loadedBytes += bytes;
+    if (state === "stalled") enter("starting");
+    onProgress({ loadedBytes, totalBytes: assets.total_bytes });
+    watchTheLoad();
+  }
+
+  function becomeReady() {
+    clearTimeout(watchdog);
+    enter("ready");
+    sendNext();
+  }
+
+  /** @param {string} text */
+  function receive(text) {
+    clearTimeout(watchdog);
+    const call = current;
+    const superseded = call && waiting.has(call.channel);
+    current = null;
+    sendNext();
+    call?.settle(superseded ? null : JSON.parse(text));
+  }
+
+  function sendNext() {
+    if (state !== "ready" || current || waiting.size === 0) return;
+    const channel = waiting.has(FIRST) ? FIRST : [...waiting.keys()][0];
+    current = waiting.get(channel ?? "") ?? null;
+    if (!current || !worker) return;
+    waiting.delete(current.channel);
+    sequence += 1;
+    worker.postMessage({ id: sequence, text: current.text });
+    watch(limits.answerMilliseconds, () => recover("no answer came"));
+  }
+
+  function stop() {
+    clearTimeout(watchdog);
+    worker?.terminate();
+    worker = null;
+  }
+
+  /** The load went wrong: say so, and let nobody wait. @param {string} message */
+  function fail(message) {
+    stop();
+    settleAll(message);
+    enter("failed", message);
+  }
+
+  /** @param {string} message */
+  function settleAll(message) {
+    const calls = [...(current ? [current] : []), ...waiting.values()];
+    current = null;
+    waiting.clear();
+    for (const call of calls) call.settle(crashed(message));
+  }
+
+  /** The worker died at work: settle what it had, start another, ask it the rest. @param {string} message */
+  function recover(message) {
+    const tooSoon = performance.now() - startedAt < limits.restartMilliseconds;
+    if (state !== "ready" || tooSoon) {
+      fail(message);
+      return;
+    }
+    stop();
+    const lost = current;
+    current = null;
+    lost?.settle(waiting.has(lost.channel) ? null : crashed(message));
+    start();
+  }
+
+  return {
+    /**
+     * Ask the core. A newer question of the same kind makes this one resolve to null.
+     * @param {Request} request
+     * @returns {Promise<any>}
+     */
+    ask(request) {
+      if (state === "failed") return Promise.resolve(crashed("the core is not running"));
+      return new Promise((settle) => {
+        const channel = request.ask ?? FIRST;
+        waiting.get(channel)?.settle(null);
+        waiting.delete(channel);
+        waiting.set(channel, { text: JSON.stringify(request), channel, settle });
+        sendNext();
+      });
+    },
+    start,
+    /** Start again after a failure, or where the load has stalled; what waits goes on waiting. */
+    retry() {
+      stop();
+      if (current && !waiting.has(current.channel)) waiting.set(current.channel, current);
+      else current?.settle(null);
+      current = null;
+      start();
+    },
+    dispose() {
+      stop();
+      settleAll("the core was closed");
+    },
+  };
+}

@@ -1,0 +1,12 @@
+// @ts-check
+/** Keeps the page for use without a network, where the browser can. */
+
+/** Register the service worker; a browser that refuses (a private window, say) loses nothing else. */
+export async function keepForOffline() {
+  if (!("serviceWorker" in navigator)) return;
+  try {
+    await navigator.serviceWorker.register(new URL("sw.js", document.baseURI));
+  } catch (error) {
+    console.info("Not kept for use offline:", error);
+  }
+}
