@@ -1,0 +1,72 @@
+"""JSON text in, JSON text out: the one seam to the page, and the same for the command line.
+
+``answer`` never raises: what cannot be read becomes a failure that names the field.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Final
+
+import pycore
+from pycore.ask import catalogue, model
+from pycore.decide import frontier, knobs, remedies
+from pycore.errors import InvalidRequest
+from pycore.request import parse, read_scenario
+from pycore.scenario import Scenario
+from pycore.sizing.size import size
+
+ANSWERS: Final[dict[str, Callable[[Scenario], object]]] = {
+    "size": lambda scenario: remedies.with_remedies(scenario, size(scenario)),
+    "knobs": knobs.knobs,
+    "frontier": frontier.frontier,
+    "model": model,
+    "catalogue": catalogue,
+}
+
+
+def answer(text: str) -> str:
+    """The answer to one request, as JSON text on one line."""
+    return json.dumps(answer_object(text), ensure_ascii=False, separators=(",", ":"))
+
+
+def answer_object(text: str) -> dict[str, object]:
+    """The answer to one request: a result, or a failure."""
+    try:
+        scenario = read_scenario(parse(text))
+        result = ANSWERS[scenario.ask](scenario)
+    except InvalidRequest as error:
+        return {"ok": False, "failure": failure(error)}
+    return {
+        "ok": True,
+        "schema": 1,
+        "napkin_version": pycore.__version__,
+        "result": plain(result),
+    }
+
+
+def failure(error: InvalidRequest) -> dict[str, object]:
+    """A failure as the contract has it."""
+    told: dict[str, object] = {
+        "field": error.field,
+        "reason": error.reason,
+        "message": error.message,
+    }
+    if error.choices:
+        told["choices"] = list(error.choices)
+    return told
+
+
+def plain(value: object) -> object:
+    """Dataclasses as objects, tuples as lists; a field that is None by default is left out."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {
+            item.name: plain(getattr(value, item.name))
+            for item in fields(value)
+            if not (item.name == "figures" and getattr(value, item.name) is None)
+        }
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain(item) for item in value]
+    return value

@@ -1,0 +1,119 @@
+"""Which knob moves what: one change each from here, and what it buys."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from pycore.scenario import Scenario
+from pycore.sizing.result import SizeResult
+from pycore.sizing.size import size
+
+WATCHED = (
+    "available_kv_cache_bytes",
+    "weights_bytes_per_rank",
+    "kv_cache_bytes_per_token_per_rank",
+    "num_gpu_blocks",
+    "longest_request_tokens",
+    "max_concurrency_for_workload",
+    "num_accelerators",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One turn of one knob; ``changes`` are all the request's fields that it sets."""
+
+    field: str
+    value: object
+    label: str
+    changes: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class KnobRow:
+    """What one change buys."""
+
+    field: str
+    value: object
+    label: str
+    changes: Mapping[str, object]
+    verdict: str
+    longest_request_tokens: int | None
+    max_concurrency_for_workload: float | None
+    available_kv_cache_bytes: int | None
+    num_accelerators: int
+    moved: Mapping[str, object]
+
+
+def knobs(scenario: Scenario) -> dict[str, object]:
+    """One row for every change worth trying from here."""
+    here = size(replace(scenario, figures=False))
+    return {"rows": [row(scenario, here, change) for change in changes_from(scenario, here)]}
+
+
+def row(scenario: Scenario, here: SizeResult, change: Change) -> KnobRow:
+    """What ``change`` buys."""
+    there = size(replace(scenario, figures=False, **change.changes))  # type: ignore[arg-type]  # our own fields
+    moved = {
+        name: getattr(there, name)
+        for name in WATCHED
+        if getattr(there, name) != getattr(here, name)
+    }
+    return KnobRow(
+        change.field,
+        change.value,
+        change.label,
+        change.changes,
+        there.verdict,
+        there.longest_request_tokens,
+        there.max_concurrency_for_workload,
+        there.available_kv_cache_bytes,
+        there.num_accelerators,
+        moved,
+    )
+
+
+def single(field: str, value: object, label: str) -> Change:
+    """A change of one field."""
+    return Change(field, value, label, {field: value})
+
+
+def changes_from(scenario: Scenario, here: SizeResult) -> Iterator[Change]:
+    """The changes worth trying: each knob one sensible step from where it stands."""
+    if here.chosen["kv_cache_dtype"] not in {"fp8", "fp8_e4m3", "fp8_e5m2"}:
+        yield single("kv_cache_dtype", "fp8", "fp8")
+    else:
+        yield single("kv_cache_dtype", "auto", "auto")
+    doubled = scenario.tensor_parallel_size * 2
+    yield single("tensor_parallel_size", doubled, str(doubled))
+    if scenario.tensor_parallel_size > 1:
+        halved = scenario.tensor_parallel_size // 2
+        yield single("tensor_parallel_size", halved, str(halved))
+    if here.chosen["quantization"] is None:
+        yield single("quantization", "fp8", "fp8")
+    elif scenario.quantization is not None:
+        yield single("quantization", None, "as published")
+    utilization = 0.95 if here.chosen["gpu_memory_utilization"] != 0.95 else 0.9
+    yield single("gpu_memory_utilization", utilization, str(utilization))
+    if scenario.measured.cuda_graph_bytes is None:
+        eager = not scenario.enforce_eager
+        yield single("enforce_eager", eager, "on" if eager else "off")
+    yield from sequence_changes(here)
+    if scenario.tensor_parallel_size > 1:
+        halved = scenario.tensor_parallel_size // 2
+        stages = scenario.pipeline_parallel_size * 2
+        yield Change(
+            "pipeline_parallel_size",
+            stages,
+            f"{stages} × TP {halved}",
+            {"pipeline_parallel_size": stages, "tensor_parallel_size": halved},
+        )
+
+
+def sequence_changes(here: SizeResult) -> Iterator[Change]:
+    """Smaller batches: they free activation memory, and cap concurrency."""
+    sequences = here.chosen["max_num_seqs"]
+    if isinstance(sequences, int) and sequences > 64:
+        yield single("max_num_seqs", 64, "64")
+    batched = here.chosen["max_num_batched_tokens"]
+    if isinstance(batched, int) and batched > 2048:
+        yield single("max_num_batched_tokens", 2048, "2048")

@@ -1,0 +1,110 @@
+"""The cheapest single changes that cure a refusal."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from pycore.decide.knobs import Change, single
+from pycore.engine.refusals import Refusal
+from pycore.scenario import Scenario
+from pycore.sizing.result import SizeResult
+from pycore.sizing.size import size
+
+MOST_REMEDIES = 5
+LARGEST_TENSOR_PARALLEL = 64
+
+
+def with_remedies(scenario: Scenario, result: SizeResult) -> SizeResult:
+    """``result`` with remedies on its first refusal."""
+    if not result.refusals:
+        return result
+    first, *others = result.refusals
+    quiet = replace(scenario, figures=False)
+    found = []
+    for change in changes_for(quiet, result, first):
+        remedy = tried(quiet, change)
+        if remedy is not None:
+            found.append(remedy)
+        if len(found) == MOST_REMEDIES:
+            break
+    return replace(result, refusals=(replace(first, remedies=tuple(found)), *others))
+
+
+def tried(scenario: Scenario, change: Change) -> dict[str, object] | None:
+    """The remedy that ``change`` is, or None where it cures nothing."""
+    there = size(replace(scenario, **change.changes))  # type: ignore[arg-type]  # our own fields
+    if not there.starts:
+        return None
+    return {
+        "label": change.label,
+        "changes": change.changes,
+        "verdict": there.verdict,
+        "max_model_len": there.max_model_len,
+        "longest_request_tokens": there.longest_request_tokens,
+        "max_concurrency_for_workload": there.max_concurrency_for_workload,
+        "num_accelerators": there.num_accelerators,
+    }
+
+
+def changes_for(
+    scenario: Scenario, result: SizeResult, refusal: Refusal
+) -> Iterator[Change]:
+    """Single changes that may cure ``refusal``, cheapest first: flags before GPUs."""
+    match refusal.kind:
+        case "kv_cache_too_small":
+            yield from length_changes(result)
+            yield from memory_changes(scenario)
+        case "weights_exceed_budget" | "no_memory_for_kv_cache":
+            yield from memory_changes(scenario)
+        case "dtype_not_on_accelerator":
+            yield single("dtype", "float16", "--dtype half")
+        case "quantisation_not_on_accelerator":
+            yield single("quantization", None, "weights as published")
+        case "free_memory_too_small":
+            yield from utilization_changes(scenario, result)
+        case _:
+            yield from choice_changes(scenario, refusal)
+
+
+def length_changes(result: SizeResult) -> Iterator[Change]:
+    """Shorter longest requests: just what fits, and the power of two below."""
+    fits = result.estimated_max_model_len
+    if not fits:
+        return
+    yield single("max_model_len", fits, f"--max-model-len {fits}")
+    rounded = 1 << (fits.bit_length() - 1)
+    if rounded != fits:
+        yield single("max_model_len", rounded, f"--max-model-len {rounded}")
+
+
+def memory_changes(scenario: Scenario) -> Iterator[Change]:
+    """More room for the KV cache, or less need of it."""
+    if scenario.kv_cache_dtype == "auto":
+        yield single("kv_cache_dtype", "fp8", "--kv-cache-dtype fp8")
+    if (scenario.gpu_memory_utilization or 0) < 0.95:
+        yield single("gpu_memory_utilization", 0.95, "--gpu-memory-utilization 0.95")
+    if not scenario.enforce_eager:
+        yield single("enforce_eager", True, "--enforce-eager")
+    if scenario.quantization is None:
+        yield single("quantization", "fp8", "fp8 weights")
+    ranks = scenario.tensor_parallel_size * 2
+    while ranks <= LARGEST_TENSOR_PARALLEL:
+        yield single("tensor_parallel_size", ranks, f"TP {ranks}")
+        ranks *= 2
+
+
+def utilization_changes(scenario: Scenario, result: SizeResult) -> Iterator[Change]:
+    """A share of the memory that is really free."""
+    free = scenario.accelerator_free_bytes or 0
+    share = free * 100 // result.total_bytes / 100
+    if share > 0:
+        yield single("gpu_memory_utilization", share, f"--gpu-memory-utilization {share}")
+
+
+def choice_changes(scenario: Scenario, refusal: Refusal) -> Iterator[Change]:
+    """Values that the broken rule accepts, the nearest to what was asked first."""
+    if not refusal.field:
+        return
+    asked = getattr(scenario, refusal.field)
+    base = asked if isinstance(asked, int) else 0
+    for value in sorted(refusal.choices, key=lambda choice: (abs(choice - base), choice)):
+        yield single(refusal.field, value, f"{refusal.field} {value}")

@@ -1,0 +1,403 @@
+"""What vLLM refuses before it has loaded a byte, in its own words.
+
+Each rule is one function that gives a ``Refusal`` or None; they run in the engine's order, and
+the first that applies is what a user would read.
+Source: vLLM 0.33.0, config/model.py, config/parallel.py, config/scheduler.py and
+distributed/utils.py.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from pycore.engine.vllm import Settings, has_bfloat16
+from pycore.hardware.accelerators import Accelerator
+from pycore.model.layers import MoeMlp
+from pycore.model.model import Model
+from pycore.model.parameters import Linear, Split, Vector, layer_tensors
+from pycore.scenario import Scenario
+from pycore.units import gib, round_up
+
+FP8_CAPABILITY: Final = (7, 5)
+LARGEST_TENSOR_PARALLEL: Final = 128
+MORE_ROOM: Final = (
+    "Try increasing `gpu_memory_utilization` (which also controls CPU memory on the CPU backend) "
+    "or decreasing `max_model_len` when initializing the engine. See "
+    "https://docs.vllm.ai/en/latest/configuration/conserving_memory/ for more details."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """One reason why the engine would not start.
+
+    ``message`` is the engine's own; ``choices`` are values of ``field`` that this rule accepts.
+    """
+
+    kind: str
+    message: str
+    field: str = ""
+    choices: tuple[int, ...] = ()
+    remedies: tuple[dict[str, object], ...] = ()
+
+
+def shape_refusals(
+    scenario: Scenario, model: Model, settings: Settings, accelerator: Accelerator
+) -> tuple[Refusal, ...]:
+    """Every rule of the engine that this deployment breaks, memory left aside."""
+    found = (
+        over_long(settings, model),
+        few_batched_tokens(settings),
+        dtype_missing(settings, accelerator),
+        quantization_missing(settings, accelerator),
+        odd_heads(scenario, model),
+        too_many(scenario),
+        context_parallel(scenario, model),
+        odd_kv_heads(scenario, model),
+        odd_vocabulary(scenario, model),
+        odd_shards(scenario, model),
+        odd_blocks(scenario, model, settings),
+        too_many_stages(scenario, model),
+    )
+    return tuple(refusal for refusal in found if refusal is not None)
+
+
+def over_long(settings: Settings, model: Model) -> Refusal | None:
+    """A max_model_len above what the model was made for."""
+    if settings.auto_fit or settings.max_model_len <= model.model_limit_tokens:
+        return None
+    limit = model.model_limit_tokens
+    named = f"{model.model_limit_field}={float(limit)}"
+    longest = limit if model.model_limit_field == "model_max_length" else None
+    return Refusal(
+        "max_model_len_above_model",
+        f"User-specified max_model_len ({settings.max_model_len}) is greater than the derived "
+        f"max_model_len ({named} or model_max_length={longest} in model's config.json). To allow "
+        "overriding this maximum, set the env var VLLM_ALLOW_LONG_MAX_MODEL_LEN=1.",
+        "max_model_len",
+        (limit,),
+    )
+
+
+def few_batched_tokens(settings: Settings) -> Refusal | None:
+    """Fewer tokens a step than sequences: some would never move."""
+    if settings.max_num_batched_tokens >= settings.max_num_seqs:
+        return None
+    return Refusal(
+        "batched_tokens_too_small",
+        f"max_num_batched_tokens ({settings.max_num_batched_tokens}) must be greater than or "
+        f"equal to max_num_seqs ({settings.max_num_seqs}).",
+        "max_num_batched_tokens",
+        (settings.max_num_seqs,),
+    )
+
+
+def dtype_missing(settings: Settings, accelerator: Accelerator) -> Refusal | None:
+    """bfloat16 on a GPU that does not compute in it."""
+    if settings.dtype != "bfloat16" or has_bfloat16(accelerator):
+        return None
+    return Refusal(
+        "dtype_not_on_accelerator",
+        "Bfloat16 is only supported on GPUs with compute capability of at least 8.0. Your "
+        f"{accelerator.name} GPU has compute capability {capability_text(accelerator)}. You can "
+        "use float16 instead by explicitly setting the `dtype` flag in CLI, for example: "
+        "--dtype=half.",
+        "dtype",
+    )
+
+
+def capability_text(accelerator: Accelerator) -> str:
+    """A compute capability as the engine prints it."""
+    major, minor = accelerator.compute_capability or (0, 0)
+    return f"{major}.{minor}"
+
+
+def quantization_missing(settings: Settings, accelerator: Accelerator) -> Refusal | None:
+    """fp8 weights on a GPU that has no kernel for them."""
+    capability = accelerator.compute_capability
+    if settings.quantization is None or capability is None or capability >= FP8_CAPABILITY:
+        return None
+    needed, current = FP8_CAPABILITY, capability
+    return Refusal(
+        "quantisation_not_on_accelerator",
+        f"The quantization method {settings.quantization.method} is not supported for the current "
+        f"GPU. Minimum capability: {needed[0]}{needed[1]}. Current capability: "
+        f"{current[0]}{current[1]}.",
+        "quantization",
+    )
+
+
+def odd_heads(scenario: Scenario, model: Model) -> Refusal | None:
+    """Attention heads that TP does not divide."""
+    size, heads = scenario.tensor_parallel_size, model.num_attention_heads
+    if heads % size == 0:
+        return None
+    return Refusal(
+        "indivisible_heads",
+        f"Total number of attention heads ({heads}) must be divisible by tensor parallel size "
+        f"({size}).",
+        "tensor_parallel_size",
+        working_sizes(model),
+    )
+
+
+def too_many(scenario: Scenario) -> Refusal | None:
+    """More ranks than a node has accelerators: TP does not leave the node."""
+    per_node = scenario.accelerators_per_node
+    if per_node is None or scenario.tensor_parallel_size <= per_node:
+        return None
+    world_size = scenario.tensor_parallel_size * scenario.pipeline_parallel_size
+    return Refusal(
+        "too_many_accelerators",
+        f"World size ({world_size}) is larger than the number of available GPUs ({per_node}) in "
+        "this node. If this is intentional and you are using:\n- ray, set "
+        "'--distributed-executor-backend ray'.\n- multiprocessing, set '--nnodes' appropriately.",
+        "tensor_parallel_size",
+        tuple(size for size in range(1, per_node + 1) if model_free(size)),
+    )
+
+
+def model_free(size: int) -> bool:
+    """Sizes that any model is likely to take: powers of two."""
+    return size & (size - 1) == 0
+
+
+def context_parallel(scenario: Scenario, model: Model) -> Refusal | None:
+    """Decode context parallelism that the ranks or the heads do not allow."""
+    dcp, size = scenario.decode_context_parallel_size, scenario.tensor_parallel_size
+    if dcp == 1:
+        return None
+    if size % dcp:
+        return Refusal(
+            "context_parallel",
+            f"tp_size={size} must be divisible by dcp_size={dcp}.",
+            "decode_context_parallel_size",
+        )
+    kv_heads = model.num_key_value_heads
+    if size <= kv_heads:
+        message = (
+            "Decode context parallelism for GQA/MQA requires `--tensor-parallel-size` "
+            f"({size}) to be greater than the model's total number of KV heads ({kv_heads}). "
+            "Increase `--tensor-parallel-size` or set `--decode-context-parallel-size 1`."
+        )
+    elif dcp > size // kv_heads:
+        message = (
+            f"`--decode-context-parallel-size` ({dcp}) exceeds the maximum supported value "
+            f"({size // kv_heads}) for `--tensor-parallel-size` ({size}) and {kv_heads} model KV "
+            "heads."
+        )
+    elif (model.num_attention_heads // kv_heads) % dcp:
+        message = (
+            "The model's number of query heads per KV head "
+            f"({model.num_attention_heads // kv_heads}) must be divisible by "
+            f"`--decode-context-parallel-size` ({dcp}) for GQA/MQA."
+        )
+    else:
+        return None
+    return Refusal("context_parallel", message, "decode_context_parallel_size", (1,))
+
+
+def divides(large: int, small: int) -> bool:
+    """Whether one of two sizes is a whole number of the other."""
+    return max(large, small) % min(large, small) == 0
+
+
+def odd_kv_heads(scenario: Scenario, model: Model) -> Refusal | None:
+    """Key-value heads that can neither be split nor repeated evenly."""
+    size, kv_heads = scenario.tensor_parallel_size, model.num_key_value_heads
+    if divides(size, kv_heads):
+        return None
+    large, small = max(size, kv_heads), min(size, kv_heads)
+    return Refusal(
+        "indivisible_kv_heads",
+        f"AssertionError: {large} is not divisible by {small}",
+        "tensor_parallel_size",
+        working_sizes(model),
+    )
+
+
+def odd_vocabulary(scenario: Scenario, model: Model) -> Refusal | None:
+    """A padded vocabulary that TP does not divide."""
+    rows, size = round_up(model.vocab_size, 64), scenario.tensor_parallel_size
+    return not_divisible(rows, size, model)
+
+
+def not_divisible(count: int, size: int, model: Model) -> Refusal | None:
+    """The engine's assertion where ``size`` does not divide ``count``."""
+    if count % size == 0:
+        return None
+    return Refusal(
+        "indivisible_other",
+        f"AssertionError: {count} is not divisible by {size}",
+        "tensor_parallel_size",
+        working_sizes(model),
+    )
+
+
+def split_sizes(model: Model) -> Iterator[tuple[int, bool]]:
+    """Every size that TP must divide, and whether it belongs to routed experts."""
+    for layer in dict.fromkeys(model.layers):
+        for tensor in layer_tensors(layer, model.hidden_size):
+            match tensor:
+                case Linear():
+                    routed = tensor.num_experts > 0
+                    if tensor.columns_split:
+                        yield tensor.columns, routed
+                    for rows in tensor.rows:
+                        if rows.split is Split.EVEN:
+                            yield rows.count, routed
+                case Vector():
+                    if tensor.split:
+                        yield tensor.length, False
+
+
+def odd_shards(scenario: Scenario, model: Model) -> Refusal | None:
+    """A projection whose width TP does not divide; too few experts for the ranks."""
+    size = scenario.tensor_parallel_size
+    expert_ranks = size * scenario.data_parallel_size
+    for count, routed in split_sizes(model):
+        if routed and scenario.enable_expert_parallel:
+            continue
+        refusal = not_divisible(count, expert_ranks if routed else size, model)
+        if refusal is not None:
+            return refusal
+    return few_experts(scenario, model, size)
+
+
+def few_experts(scenario: Scenario, model: Model, size: int) -> Refusal | None:
+    """More ranks than experts, which some models refuse."""
+    experts = [
+        layer.feed_forward.num_experts
+        for layer in dict.fromkeys(model.layers)
+        if isinstance(layer.feed_forward, MoeMlp)
+    ]
+    limit = min(experts, default=0)
+    if not limit or size <= limit or scenario.enable_expert_parallel:
+        return None
+    return Refusal(
+        "indivisible_other",
+        f"Tensor parallel size {size} is greater than the number of experts {limit}.",
+        "tensor_parallel_size",
+        tuple(works for works in working_sizes(model) if works <= limit),
+    )
+
+
+def odd_blocks(scenario: Scenario, model: Model, settings: Settings) -> Refusal | None:
+    """A shard of an fp8 weight that is no whole number of scale blocks.
+
+    Source: vLLM 0.33.0, quantization/utils/fp8_utils.py, validate_fp8_block_shape.
+    """
+    quantization = settings.quantization
+    size = scenario.tensor_parallel_size
+    if quantization is None or quantization.block is None or size == 1:
+        return None
+    block_n, block_k = quantization.block
+    for layer in dict.fromkeys(model.layers):
+        for tensor in layer_tensors(layer, model.hidden_size):
+            if not isinstance(tensor, Linear) or not tensor.quantisable or tensor.num_experts:
+                continue
+            if tensor.columns_split and tensor.columns // size % block_k:
+                return unaligned("input_size_per_partition", tensor.columns // size, "k", block_k)
+            if tensor.columns_split:
+                continue
+            for rows in tensor.rows:
+                if rows.on_rank(size) % block_n:
+                    return unaligned("output_partition_size", rows.on_rank(size), "n", block_n)
+    return None
+
+
+def unaligned(name: str, size: int, axis: str, block: int) -> Refusal:
+    """The engine's words for a shard that cuts through a scale block."""
+    return Refusal(
+        "unaligned_quantised_shard",
+        f"Weight {name} = {size} is not divisible by weight quantization block_{axis} = {block}.",
+        "tensor_parallel_size",
+    )
+
+
+def too_many_stages(scenario: Scenario, model: Model) -> Refusal | None:
+    """More pipeline stages than layers."""
+    stages, layers = scenario.pipeline_parallel_size, len(model.layers)
+    if stages <= layers:
+        return None
+    return Refusal(
+        "pipeline_parallel",
+        f"pipeline_parallel_size ({stages}) must not exceed the number of hidden layers "
+        f"({layers}).",
+        "pipeline_parallel_size",
+    )
+
+
+def working_sizes(model: Model) -> tuple[int, ...]:
+    """Tensor-parallel sizes that divide everything that must be divided."""
+    heads, kv_heads = model.num_attention_heads, model.num_key_value_heads
+    sizes = {count for count, _ in split_sizes(model)} | {round_up(model.vocab_size, 64)}
+    return tuple(
+        size
+        for size in range(1, min(heads, LARGEST_TENSOR_PARALLEL) + 1)
+        if heads % size == 0
+        and divides(size, kv_heads)
+        and all(count % size == 0 for count in sizes)
+    )
+
+
+def gib_text(num_bytes: int) -> str:
+    """GiB as the engine prints them: two decimals at most, one at least."""
+    return str(round(gib(num_bytes), 2))
+
+
+def kv_cache_too_small(
+    *, max_model_len: int, needed_bytes: int, available_bytes: int, estimated: int, version: int
+) -> Refusal:
+    """The refusal of a pool that does not hold one request of max_model_len."""
+    models = "model's" if version >= 11 else "models's"
+    estimate = (
+        f"Based on the available memory, the estimated maximum model length is {estimated}. "
+        if estimated
+        else ""
+    )
+    return Refusal(
+        "kv_cache_too_small",
+        f"ValueError: To serve at least one request with the {models} max seq len "
+        f"({max_model_len}), ({gib_text(needed_bytes)} GiB KV cache is needed, which is larger "
+        f"than the available KV cache memory ({gib_text(available_bytes)} GiB). {estimate}"
+        f"{MORE_ROOM}",
+        "max_model_len",
+    )
+
+
+AUTO_FIT_FAILED: Final = Refusal(
+    "kv_cache_too_small",
+    "ValueError: Cannot auto-fit max_model_len: not enough GPU memory available to serve even a "
+    "single token. Try increasing `gpu_memory_utilization`.",
+    "gpu_memory_utilization",
+)
+NO_MEMORY: Final = Refusal(
+    "no_memory_for_kv_cache",
+    "ValueError: No available memory for the cache blocks. Try increasing "
+    "`gpu_memory_utilization` when initializing the engine (this flag also controls CPU memory "
+    "reservation on the CPU backend, despite its name). See "
+    "https://docs.vllm.ai/en/latest/configuration/conserving_memory/ for more details.",
+    "gpu_memory_utilization",
+)
+WEIGHTS_TOO_LARGE: Final = Refusal(
+    "weights_exceed_budget",
+    "Failed to load model - not enough GPU memory. Try lowering --gpu-memory-utilization to free "
+    "memory for weights, increasing --tensor-parallel-size, or using --quantization. See "
+    "https://docs.vllm.ai/en/latest/configuration/conserving_memory/ for more tips.",
+    "tensor_parallel_size",
+)
+
+
+def free_memory_too_small(
+    free_bytes: int, total_bytes: int, requested_bytes: int, utilization: float
+) -> Refusal:
+    """The refusal of a GPU on which less is free than the engine is to take."""
+    return Refusal(
+        "free_memory_too_small",
+        f"ValueError: Free memory on device cuda:0 ({gib_text(free_bytes)}/{gib_text(total_bytes)}"
+        f" GiB) on startup is less than desired GPU memory utilization ({utilization}, "
+        f"{gib_text(requested_bytes)} GiB). Decrease GPU memory utilization or reduce GPU memory "
+        "used by other processes.",
+        "gpu_memory_utilization",
+    )

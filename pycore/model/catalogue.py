@@ -1,0 +1,76 @@
+"""The models that come with Napkin, and the model that a scenario means."""
+
+import json
+from functools import cache, lru_cache
+
+from pycore.data import rows
+from pycore.errors import InvalidRequest, UnsupportedModel
+from pycore.model.config_fields import with_overrides
+from pycore.model.hf_config import parse_config_text, read_model
+from pycore.model.model import Model
+from pycore.scenario import Scenario
+
+
+@cache
+def catalogue() -> dict[str, dict[str, object]]:
+    """Every model's row, by id."""
+    return {str(row["id"]): row for row in rows("models")}
+
+
+def model_of(scenario: Scenario) -> Model:
+    """The model that a scenario serves, its overridden numbers included."""
+    overrides = json.dumps(scenario.overrides, sort_keys=True) if scenario.overrides else ""
+    if scenario.model is not None and scenario.config is not None:
+        raise InvalidRequest("model", "conflict", "give a model or a config, not both")
+    if scenario.hf_quant_config is not None:
+        raise InvalidRequest(
+            "hf_quant_config",
+            "unsupported_quantization",
+            "weights described by hf_quant_config.json cannot be sized yet",
+        )
+    if scenario.config is not None:
+        return model_from_text(scenario.config, overrides)
+    if scenario.model is None:
+        raise InvalidRequest("model", "missing", "name a model, or give a config.json")
+    return model_from_catalogue(scenario.model, overrides)
+
+
+@lru_cache(maxsize=64)
+def model_from_catalogue(model_id: str, overrides: str) -> Model:
+    """A model of the catalogue, with ``overrides`` (JSON text) applied to its config."""
+    row = catalogue().get(model_id)
+    if row is None:
+        raise InvalidRequest(
+            "model",
+            "unknown_choice",
+            f"no model is called {model_id[:80]!r}",
+            [*catalogue()],
+        )
+    config = row["config"]
+    if not isinstance(config, dict):
+        raise TypeError(model_id)
+    if "hf_quant_config" in row:
+        raise UnsupportedModel(
+            "model",
+            "unsupported_architecture",
+            f"{row['name']} cannot be sized yet: its weights are described by hf_quant_config.json",
+        )
+    return read_with(config, overrides, str(row["name"]))
+
+
+@lru_cache(maxsize=32)
+def model_from_text(text: str, overrides: str) -> Model:
+    """The model of a config.json's text."""
+    return read_with(parse_config_text(text), overrides, "")
+
+
+def read_with(config: dict[str, object], overrides: str, name: str) -> Model:
+    """A model with some of its numbers changed; errors name the request's own field."""
+    changes = json.loads(overrides) if overrides else {}
+    try:
+        return read_model(with_overrides(config, changes), name)
+    except InvalidRequest as error:
+        field = error.field.removeprefix("config.")
+        if field in changes:
+            error.field = field
+        raise
