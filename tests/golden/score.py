@@ -12,6 +12,9 @@ from pycore.bridge import answer
 from tests.golden.builds import SCOPES, Build, builds
 from tests.golden.compare import Figure, compare_build, compare_case
 
+Differences = dict[tuple[str, str], list[str]]
+"""Lines to print, by model and figure."""
+
 
 def figures(build: Build) -> Iterator[tuple[str, Figure]]:
     """Every figure of ``build``, with words that say where it comes from."""
@@ -46,7 +49,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--limit", type=int, default=6, help="differences listed per figure")
     options = parser.parse_args(arguments)
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    wrong: dict[tuple[str, str], list[str]] = defaultdict(list)
+    wrong: Differences = defaultdict(list)
+    near: list[str] = []
     for build in builds(options.scope):
         if options.model not in build.model:
             continue
@@ -55,14 +59,26 @@ def main(arguments: list[str]) -> int:
             counts[build.model][f"{figure.name} {outcome}"] += 1
             counts["TOTAL"][f"{figure.name} {outcome}"] += 1
             if not figure.is_right:
-                wrong[build.model, figure.name].append(f"{label}: {_describe(figure)}")
+                _note(wrong, build, label, figure)
+            elif figure.expected != figure.actual:
+                near.append(f"{label}: {_describe(figure)}")
     _print(counts, wrong, options.limit)
+    print(f"\nwithin the tolerance, not to the byte: {len(near)}", *near[:40], sep="\n    ")
     return 1 if wrong else 0
 
 
-def _print(
-    counts: dict[str, Counter[str]], wrong: dict[tuple[str, str], list[str]], limit: int
-) -> None:
+def _note(wrong: Differences, build: Build, label: str, figure: Figure) -> None:
+    """Keep one difference; a build that cannot be read is noted once, not figure by figure."""
+    if str(figure.actual).startswith("failure"):
+        lines = wrong[build.model, "failure"]
+        line = f"{build.label}: {str(figure.actual)[:160]}"
+        if line not in lines:
+            lines.append(line)
+    else:
+        wrong[build.model, figure.name].append(f"{label}: {_describe(figure)}")
+
+
+def _print(counts: dict[str, Counter[str]], wrong: Differences, limit: int) -> None:
     """The table, then the differences."""
     names = sorted({key.rsplit(" ", 1)[0] for count in counts.values() for key in count})
     for (model, name), lines in wrong.items():
@@ -71,18 +87,13 @@ def _print(
             print(f"    {line}")
         if len(lines) > limit:
             print(f"    … and {len(lines) - limit} more")
+    total = counts.pop("TOTAL", Counter())
     print()
-    for model, count in counts.items():
-        cells = [f"{n} {count[f'{n} right']}/{_all(count, n)}" for n in names if _all(count, n)]
-        bad = [
-            cell
-            for n, cell in zip([m for m in names if _all(count, m)], cells, strict=True)
-            if count[f"{n} wrong"]
-        ]
-        if model == "TOTAL":
-            print("TOTAL  " + " · ".join(cells))
-        else:
-            print(f"{model:40} " + (" · ".join(bad) if bad else f"all {sum(count.values())}"))
+    for model, count in [*counts.items(), ("TOTAL", total)]:
+        named = [name for name in names if _all(count, name)]
+        bad = [name for name in named if count[f"{name} wrong"]]
+        cells = [f"{n} {count[f'{n} right']}/{_all(count, n)}" for n in bad]
+        print(f"{model:34} {' · '.join(cells) or f'all {sum(count.values())} right'}")
 
 
 def _all(count: Counter[str], name: str) -> int:
