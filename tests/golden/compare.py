@@ -81,15 +81,16 @@ def _refusal(kind: str, result: dict[str, Any]) -> Figure:
 
     An architecture that the engine does not know is a request that Napkin cannot read either.
     """
-    kinds = [refusal["kind"] for refusal in result.get("refusals", ())]
     if "failure" in result:
-        kinds = [result["failure"]["reason"]]
+        reason = result["failure"]["reason"]
+        return Figure("refusal", kind, f"failure: {reason}", kind == reason)
+    kinds = [refusal["kind"] for refusal in result["refusals"]]
     return Figure("refusal", kind, kinds, kind in kinds)
 
 
 def is_refused_by_name(figure: Figure) -> bool:
     """Whether there is no figure because Napkin says that it cannot size such a model."""
-    return str(figure.actual).startswith(("failure", "['unsupported"))
+    return str(figure.actual).startswith("failure")
 
 
 def compare_case(answer: Answer, build: Build, case: Case) -> Iterator[Figure]:
