@@ -1,53 +1,63 @@
 """Context against concurrency: how many requests of each length the pool holds at once."""
 
 from dataclasses import dataclass, replace
+from typing import Final
 
+from pycore.engine import kv_capacity
 from pycore.scenario import Scenario
-from pycore.sizing.size import deployment_of, plan_of, size, workload_concurrency
+from pycore.sizing.deployment import deployment_of
 from pycore.sizing.ledger import Ledger
+from pycore.sizing.size import Sizing, refusals_before_loading, sizing_of
 
-SHORTEST_TOKENS = 1024
-STEPS_PER_DOUBLING = 4
-MOST_POINTS = 64
+SHORTEST_TOKENS: Final = 1024
+STEPS_PER_DOUBLING: Final = 4
+MOST_POINTS: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Requests of ``context_tokens`` that fit at once."""
+    """Requests of ``context_tokens`` that one replica holds at once."""
 
     context_tokens: int
     concurrency: float
 
 
-def frontier(scenario: Scenario) -> dict[str, object]:
-    """Points from 1,024 tokens to the longest request, closer together where it is short."""
-    here = size(replace(scenario, figures=False))
-    workload = scenario.input_tokens + scenario.output_tokens
-    if here.num_gpu_blocks is None or not here.longest_request_tokens:
-        return {"points": [], "refused_beyond_tokens": here.longest_request_tokens, "here": None}
-    deployment = deployment_of(scenario, Ledger(is_open=False))
-    plan = plan_of(deployment)
+@dataclass(frozen=True, slots=True)
+class Frontier:
+    """The curve, where it ends, and where the scenario stands on it."""
 
-    def point(tokens: int) -> Point:
-        one = replace(deployment, scenario=replace(scenario, input_tokens=tokens, output_tokens=0))
-        return Point(tokens, workload_concurrency(one, plan, here.num_gpu_blocks or 0))
+    points: tuple[Point, ...]
+    refused_beyond_tokens: int | None
+    here: Point | None
 
-    return {
-        "points": [point(tokens) for tokens in lengths(here.longest_request_tokens)],
-        "refused_beyond_tokens": here.longest_request_tokens,
-        "here": Point(workload, here.max_concurrency_for_workload or 0.0),
-    }
+
+def frontier(scenario: Scenario) -> Frontier:
+    """Points from 1,024 tokens to the longest request, evenly spaced on a logarithmic scale."""
+    ledger = Ledger(is_open=False)
+    deployment = deployment_of(replace(scenario, figures=False), ledger)
+    if refusals_before_loading(deployment):
+        return Frontier((), None, None)
+    sizing = sizing_of(deployment, ledger)
+    longest = sizing.capacity.longest_request_tokens
+    if longest == 0:
+        return Frontier((), 0, None)
+    return Frontier(
+        tuple(point(sizing, tokens) for tokens in lengths(longest)),
+        longest,
+        point(sizing, deployment.workload_tokens),
+    )
+
+
+def point(sizing: Sizing, tokens: int) -> Point:
+    """Requests of ``tokens`` that the pool holds at once, no more than are scheduled."""
+    per_request = kv_capacity.blocks_per_request(sizing.plan, tokens)
+    blocks = sizing.capacity.num_gpu_blocks
+    scheduled = sizing.deployment.settings.max_num_seqs
+    return Point(tokens, min(blocks / per_request, float(scheduled)))
 
 
 def lengths(longest: int) -> list[int]:
-    """Lengths evenly spaced on a logarithmic scale, the longest included."""
+    """Lengths up to ``longest``, which is the last."""
     shortest = min(SHORTEST_TOKENS, longest)
-    found = []
-    step = 0
-    while len(found) < MOST_POINTS - 1:
-        tokens = round(shortest * 2 ** (step / STEPS_PER_DOUBLING))
-        if tokens >= longest:
-            break
-        found.append(tokens)
-        step += 1
-    return [*found, longest]
+    spaced = (round(shortest * 2 ** (step / STEPS_PER_DOUBLING)) for step in range(MOST_POINTS - 1))
+    return [*(tokens for tokens in spaced if tokens < longest), longest]

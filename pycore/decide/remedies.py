@@ -45,9 +45,7 @@ def tried(scenario: Scenario, change: Change) -> dict[str, object] | None:
     }
 
 
-def changes_for(
-    scenario: Scenario, result: SizeResult, refusal: Refusal
-) -> Iterator[Change]:
+def changes_for(scenario: Scenario, result: SizeResult, refusal: Refusal) -> Iterator[Change]:
     """Single changes that may cure ``refusal``, cheapest first: flags before GPUs."""
     match refusal.kind:
         case "kv_cache_too_small":

@@ -105,8 +105,6 @@ def estimate_cuda_graphs(settings: Settings, num_layers: int) -> Estimate:
     """Memory for CUDA graphs with its range."""
     value = cuda_graph_bytes(
         num_layers=num_layers,
-        num_capture_sizes=num_capture_sizes(
-            settings.max_num_seqs, settings.max_num_batched_tokens
-        ),
+        num_capture_sizes=num_capture_sizes(settings.max_num_seqs, settings.max_num_batched_tokens),
     )
     return Estimate(value, value // 3, value * 7 // 4)

@@ -14,7 +14,8 @@ from pycore.engine.vllm import Settings, has_bfloat16
 from pycore.hardware.accelerators import Accelerator
 from pycore.model.layers import MoeMlp
 from pycore.model.model import Model
-from pycore.model.parameters import Linear, Split, Vector, layer_tensors
+from pycore.model.parameters import layer_tensors
+from pycore.model.tensors import Linear, Split, Vector
 from pycore.scenario import Scenario
 from pycore.units import gib, round_up
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from pycore.model.latent import Latent
 from pycore.model.recurrent import Recurrent
+from pycore.model.tensors import Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +75,17 @@ class NoMixer:
     """A layer that mixes no tokens: a feed-forward alone (Nemotron-H), or nothing."""
 
 
-Mixer = FullAttention | SlidingWindowAttention | ChunkedLocalAttention
-"""Mixers whose weights are known here."""
-
 AnyMixer = (
-    Mixer | SharedKeyValueAttention | CrossAttention | Latent | Recurrent | ParallelMixers | NoMixer
+    FullAttention
+    | SlidingWindowAttention
+    | ChunkedLocalAttention
+    | SharedKeyValueAttention
+    | CrossAttention
+    | Latent
+    | Recurrent
+    | ParallelMixers
+    | NoMixer
 )
-"""Mixers whose memory is known here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +121,10 @@ FeedForward = DenseMlp | MoeMlp
 class Layer:
     """One decoder layer."""
 
-    mixer: Mixer
-    feed_forward: FeedForward
+    mixer: AnyMixer
+    feed_forward: FeedForward | None
     norm_sizes: tuple[int, ...]
     """Widths of the layer's own norms, those inside the attention excepted."""
     norm_bias: bool = False
+    extra_tensors: tuple[Tensor, ...] = ()
+    """Weights that only this family has."""

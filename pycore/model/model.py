@@ -3,9 +3,10 @@
 from dataclasses import dataclass, field
 
 from pycore.model.layers import Layer, MoeMlp
-from pycore.model.parameters import Tensor, layer_tensors
+from pycore.model.parameters import layer_tensors
 from pycore.model.quantization import Quantization
 from pycore.model.rotary import RotaryTable
+from pycore.model.tensors import Tensor
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,123 +1,51 @@
-"""The tensors that a model is made of, and how each is split over tensor-parallel ranks.
-
-Every weight is a ``Linear`` (one matrix, or the matrices that an engine fuses into one, such as
-query, key and value) or a ``Vector`` (a norm, a bias, a router's correction). A linear of routed
-experts holds ``num_experts`` copies. Sizes here are of the whole model; ``rank_shape`` tells what
-one rank holds.
-"""
+"""The tensors that a decoder layer is made of."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from enum import Enum
 from typing import assert_never
 
+from pycore.errors import UnsupportedModel
 from pycore.model.layers import (
+    AnyMixer,
     ChunkedLocalAttention,
     DenseMlp,
     FullAttention,
     Layer,
     MoeMlp,
+    NoMixer,
+    SharedKeyValueAttention,
     SlidingWindowAttention,
 )
-
-
-class Split(Enum):
-    """How the rows of a tensor are divided over tensor-parallel ranks."""
-
-    REPLICATED = "every rank holds all rows"
-    EVEN = "each rank holds an equal share"
-    KV_HEADS = "each rank holds its key-value heads, at least one"
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """Output rows of one matrix inside a linear.
-
-    ``unit`` is the rows of one head where the split is by heads, else 1.
-    """
-
-    count: int
-    split: Split = Split.EVEN
-    unit: int = 1
-
-    def on_rank(self, tensor_parallel_size: int) -> int:
-        """Rows that one rank holds."""
-        match self.split:
-            case Split.REPLICATED:
-                return self.count
-            case Split.EVEN:
-                return self.count // tensor_parallel_size
-            case Split.KV_HEADS:
-                return max(1, self.count // self.unit // tensor_parallel_size) * self.unit
-            case _:
-                assert_never(self.split)
-
-
-@dataclass(frozen=True, slots=True)
-class Linear:
-    """One or more matrices of ``columns`` inputs that the engine keeps as one weight."""
-
-    component: str
-    name: str
-    rows: tuple[Rows, ...]
-    columns: int
-    columns_split: bool = False
-    bias: bool = False
-    bias_split: bool = True
-    num_experts: int = 0
-    quantisable: bool = True
-    dtype: str | None = None
-
-    @property
-    def num_rows(self) -> int:
-        """Output rows of the whole model."""
-        return sum(rows.count for rows in self.rows)
-
-    @property
-    def num_elements(self) -> int:
-        """Elements of the whole model, biases included."""
-        matrix = self.num_rows * self.columns + (self.num_rows if self.bias else 0)
-        return matrix * max(1, self.num_experts)
-
-
-@dataclass(frozen=True, slots=True)
-class Vector:
-    """A one-dimensional weight: norm scales and biases, router corrections."""
-
-    component: str
-    name: str
-    length: int
-    split: bool = False
-    dtype: str | None = None
-
-    @property
-    def num_elements(self) -> int:
-        """Elements of the whole model."""
-        return self.length
-
-
-Tensor = Linear | Vector
+from pycore.model.tensors import Linear, Rows, Split, Tensor, Vector
 
 
 def layer_tensors(layer: Layer, hidden_size: int) -> Iterator[Tensor]:
     """Every tensor of one decoder layer."""
-    yield from mixer_tensors(layer, hidden_size)
+    yield from mixer_tensors(layer.mixer, hidden_size)
     yield from feed_forward_tensors(layer, hidden_size)
+    yield from layer.extra_tensors
     for index, size in enumerate(layer.norm_sizes):
         yield Vector("norm", f"norm.{index}", size * (2 if layer.norm_bias else 1))
 
 
-def mixer_tensors(layer: Layer, hidden_size: int) -> Iterator[Tensor]:
+def mixer_tensors(mixer: AnyMixer, hidden_size: int) -> Iterator[Tensor]:
     """The tensors of what mixes tokens."""
-    match layer.mixer:
+    match mixer:
         case FullAttention():
-            yield from attention_tensors(layer.mixer, hidden_size)
+            yield from attention_tensors(mixer, hidden_size)
         case SlidingWindowAttention(attention=attention):
             yield from attention_tensors(attention, hidden_size)
         case ChunkedLocalAttention(attention=attention):
             yield from attention_tensors(attention, hidden_size)
+        case SharedKeyValueAttention(attention=attention):
+            yield from attention_tensors(attention, hidden_size)
+        case NoMixer():
+            return
         case _:
-            assert_never(layer.mixer)
+            raise UnsupportedModel(
+                "config.architectures",
+                "unsupported_architecture",
+                f"the weights of {type(mixer).__name__} layers cannot be sized yet",
+            )
 
 
 def attention_tensors(attention: FullAttention, hidden_size: int) -> Iterator[Tensor]:
@@ -176,6 +104,8 @@ def feed_forward_tensors(layer: Layer, hidden_size: int) -> Iterator[Tensor]:
             )
         case MoeMlp() as moe:
             yield from moe_tensors(moe, hidden_size)
+        case None:
+            return
         case _:
             assert_never(layer.feed_forward)
 

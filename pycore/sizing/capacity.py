@@ -38,9 +38,7 @@ def pool_capacity(
     held_back = settings.version.blocks_held_back
     blocks = kv_capacity.num_gpu_blocks(plan, available_by_stage)
     asked = settings.max_model_len
-    estimated = kv_capacity.estimated_max_model_len(
-        plan, blocks, asked, blocks_held_back=held_back
-    )
+    estimated = kv_capacity.estimated_max_model_len(plan, blocks, asked, blocks_held_back=held_back)
     longest = (
         estimated
         if estimated < asked
@@ -57,9 +55,7 @@ def pool_capacity(
     tokens, concurrency = None, None
     if starts:
         tokens, concurrency = printed(plan, blocks, served, ledger, basis)
-    return Capacity(
-        blocks, served, needed, estimated, longest, tokens, concurrency, refusal
-    )
+    return Capacity(blocks, served, needed, estimated, longest, tokens, concurrency, refusal)
 
 
 def printed(
@@ -112,6 +108,8 @@ def marginal_bytes_per_token(plan: KVCachePlan, limit_tokens: int) -> int | floa
     """
     half = limit_tokens // 2
     added = kv_capacity.needed_bytes(plan, limit_tokens) - kv_capacity.needed_bytes(plan, half)
-    return added // (limit_tokens - half) if added % (limit_tokens - half) == 0 else added / (
-        limit_tokens - half
+    return (
+        added // (limit_tokens - half)
+        if added % (limit_tokens - half) == 0
+        else added / (limit_tokens - half)
     )

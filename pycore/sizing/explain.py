@@ -41,9 +41,7 @@ def kv_cache_bytes_per_token_per_rank(
     return num_layers * num_kv_heads * (head_size + head_size_v) * element_bytes
 
 
-def explain_kv(
-    model: Model, settings: Settings, scenario: Scenario, ledger: Ledger
-) -> None:
+def explain_kv(model: Model, settings: Settings, scenario: Scenario, ledger: Ledger) -> None:
     """Write down what a token, a block and one longest request take."""
     if not ledger.is_open or not isinstance(model.layers[0].mixer, FullAttention):
         return

@@ -47,22 +47,24 @@ class Ledger:
         """The value of a formula with a constant that real runs were measured for."""
         return self._call("fitted", formula, *args, **inputs)
 
-    def noted(
-        self, basis: Basis, formula: Callable[P, T], *args: P.args, **inputs: P.kwargs
-    ) -> T:
+    def noted(self, basis: Basis, formula: Callable[P, T], *args: P.args, **inputs: P.kwargs) -> T:
         """The value of a formula whose inputs decide how far to trust it."""
         return self._call(basis, formula, *args, **inputs)
 
-    def _call(
-        self, basis: Basis, formula: Callable[P, T], *args: P.args, **inputs: P.kwargs
-    ) -> T:
+    def _call(self, basis: Basis, formula: Callable[P, T], *args: P.args, **inputs: P.kwargs) -> T:
         value = formula(*args, **inputs)
         if self.is_open and isinstance(value, int | float):
             summary, source = explanation(formula)
             name = formula.__name__
             self.figures.append(
                 Figure(
-                    name, value, unit_of(name), formula_text(formula), inputs, summary, source,
+                    name,
+                    value,
+                    unit_of(name),
+                    formula_text(formula),
+                    inputs,
+                    summary,
+                    source,
                     basis,
                 )
             )

@@ -70,14 +70,10 @@ def stage_memory(
         spread = (activation, other, in_budget)
         low = requested - loaded - sum(term.high for term in spread)
         high = requested - loaded - sum(term.low for term in spread)
-    return StageMemory(
-        loaded, activation, graphs, in_budget.value, other, available, low, high
-    )
+    return StageMemory(loaded, activation, graphs, in_budget.value, other, available, low, high)
 
 
-def activation_of(
-    scenario: Scenario, settings: Settings, model: Model, ledger: Ledger
-) -> Estimate:
+def activation_of(scenario: Scenario, settings: Settings, model: Model, ledger: Ledger) -> Estimate:
     """The activation peak: measured, or estimated."""
     measured = scenario.measured.activation_bytes
     if measured is not None:

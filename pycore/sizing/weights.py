@@ -15,8 +15,9 @@ from typing import Final, assert_never
 from pycore.dtypes import element_bytes
 from pycore.model.layers import Layer, MoeMlp
 from pycore.model.model import Model
-from pycore.model.parameters import Linear, Tensor, Vector, layer_tensors
+from pycore.model.parameters import layer_tensors
 from pycore.model.quantization import Quantization
+from pycore.model.tensors import Linear, Tensor, Vector
 from pycore.units import ceil_div, round_up
 
 VOCABULARY_MULTIPLE: Final = 64
@@ -176,9 +177,7 @@ def stage_weights(
         total = outer_bytes(model, ranks, dtype, stage)
         for layer, repeats in Counter(model.layers[first : first + count]).items():
             if layer not in per_layer:
-                per_layer[layer] = layer_bytes(
-                    layer, model.hidden_size, ranks, dtype, quantization
-                )
+                per_layer[layer] = layer_bytes(layer, model.hidden_size, ranks, dtype, quantization)
             for component, num_bytes in per_layer[layer].items():
                 total[component] += repeats * num_bytes
         first += count

@@ -1,0 +1,88 @@
+"""Tensors, and how each is split over tensor-parallel ranks.
+
+Every weight is a ``Linear`` (one matrix, or the matrices that an engine fuses into one, such as
+query, key and value) or a ``Vector`` (a norm, a bias, a router's correction). A linear of routed
+experts holds ``num_experts`` copies. Sizes here are of the whole model.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import assert_never
+
+
+class Split(Enum):
+    """How the rows of a tensor are divided over tensor-parallel ranks."""
+
+    REPLICATED = "every rank holds all rows"
+    EVEN = "each rank holds an equal share"
+    KV_HEADS = "each rank holds its key-value heads, at least one"
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Output rows of one matrix inside a linear.
+
+    ``unit`` is the rows of one head where the split is by heads, else 1.
+    """
+
+    count: int
+    split: Split = Split.EVEN
+    unit: int = 1
+
+    def on_rank(self, tensor_parallel_size: int) -> int:
+        """Rows that one rank holds."""
+        match self.split:
+            case Split.REPLICATED:
+                return self.count
+            case Split.EVEN:
+                return self.count // tensor_parallel_size
+            case Split.KV_HEADS:
+                return max(1, self.count // self.unit // tensor_parallel_size) * self.unit
+            case _:
+                assert_never(self.split)
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """One or more matrices of ``columns`` inputs that the engine keeps as one weight."""
+
+    component: str
+    name: str
+    rows: tuple[Rows, ...]
+    columns: int
+    columns_split: bool = False
+    bias: bool = False
+    bias_split: bool = True
+    num_experts: int = 0
+    quantisable: bool = True
+    dtype: str | None = None
+
+    @property
+    def num_rows(self) -> int:
+        """Output rows of the whole model."""
+        return sum(rows.count for rows in self.rows)
+
+    @property
+    def num_elements(self) -> int:
+        """Elements of the whole model, biases included."""
+        matrix = self.num_rows * self.columns + (self.num_rows if self.bias else 0)
+        return matrix * max(1, self.num_experts)
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """A one-dimensional weight: norm scales and biases, router corrections."""
+
+    component: str
+    name: str
+    length: int
+    split: bool = False
+    dtype: str | None = None
+
+    @property
+    def num_elements(self) -> int:
+        """Elements of the whole model."""
+        return self.length
+
+
+Tensor = Linear | Vector

@@ -1,0 +1,109 @@
+"""A scenario with every choice made: model, accelerator, settings and the plan of its KV pool."""
+
+from dataclasses import dataclass
+
+from pycore.engine import kv_capacity
+from pycore.engine.kv_groups import KVCachePlan
+from pycore.engine.kv_specs import RequestLimits
+from pycore.engine.vllm import Settings, choose_settings
+from pycore.errors import InvalidRequest
+from pycore.hardware import accelerators
+from pycore.hardware.accelerators import Accelerator
+from pycore.model.catalogue import model_of
+from pycore.model.model import Model
+from pycore.scenario import Scenario
+from pycore.sizing import budget
+from pycore.sizing.kv_cache import DEFAULT_BLOCK_SIZE, kv_plan
+from pycore.sizing.ledger import Basis, Ledger
+from pycore.sizing.weights import Ranks
+from pycore.units import ceil_div
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """A scenario with every choice made, before its memory is looked at."""
+
+    scenario: Scenario
+    model: Model
+    accelerator: Accelerator
+    settings: Settings
+    total_bytes: int
+    requested_bytes: int
+
+    @property
+    def workload_tokens(self) -> int:
+        """Tokens of one request of the workload when it is done."""
+        return self.scenario.input_tokens + self.scenario.output_tokens
+
+    @property
+    def concurrency_per_replica(self) -> int:
+        """Requests at once that each replica is asked to hold."""
+        return ceil_div(self.scenario.concurrency, self.scenario.data_parallel_size)
+
+
+def deployment_of(scenario: Scenario, ledger: Ledger) -> Deployment:
+    """Model, accelerator and settings of a scenario."""
+    model = model_of(scenario)
+    accelerator = accelerator_of(scenario)
+    settings = choose_settings(scenario, model, accelerator)
+    measured = scenario.measured.total_bytes
+    total = accelerator.total_bytes if measured is None else measured
+    requested = ledger.exact(
+        budget.requested_bytes,
+        total_bytes=total,
+        gpu_memory_utilization=settings.gpu_memory_utilization,
+    )
+    return Deployment(scenario, model, accelerator, settings, total, requested)
+
+
+def accelerator_of(scenario: Scenario) -> Accelerator:
+    """The accelerator of the catalogue, or one of the user's own."""
+    if scenario.accelerator is not None and scenario.accelerator_total_bytes is not None:
+        raise InvalidRequest(
+            "accelerator", "conflict", "give an accelerator or accelerator_total_bytes, not both"
+        )
+    if scenario.accelerator_total_bytes is not None:
+        return accelerators.custom(scenario.accelerator_total_bytes)
+    if scenario.accelerator is None:
+        raise InvalidRequest(
+            "accelerator", "missing", "name an accelerator, or give accelerator_total_bytes"
+        )
+    return accelerators.find(scenario.accelerator)
+
+
+def ranks_of(scenario: Scenario) -> Ranks:
+    """How the scenario spreads its model."""
+    return Ranks(
+        scenario.tensor_parallel_size,
+        scenario.pipeline_parallel_size,
+        scenario.data_parallel_size,
+        scenario.enable_expert_parallel,
+    )
+
+
+def plan_of(deployment: Deployment) -> KVCachePlan:
+    """The plan of the KV pool."""
+    scenario, settings = deployment.scenario, deployment.settings
+    return kv_plan(
+        deployment.model,
+        settings.kv_cache_dtype,
+        scenario.block_size or DEFAULT_BLOCK_SIZE,
+        scenario.tensor_parallel_size,
+        scenario.pipeline_parallel_size,
+        RequestLimits(
+            max_in_flight_tokens=settings.max_in_flight_tokens,
+            decode_context_parallel_size=scenario.decode_context_parallel_size,
+        ),
+    )
+
+
+def pool_basis(scenario: Scenario) -> Basis:
+    """How far the pool's size is to be trusted: exactly when it was given."""
+    given = scenario.measured.available_kv_cache_bytes, scenario.kv_cache_memory_bytes
+    return "fitted" if given == (None, None) else "exact"
+
+
+def workload_concurrency(deployment: Deployment, plan: KVCachePlan, blocks: int) -> float:
+    """Requests of the workload's length that one replica holds at once."""
+    per_request = kv_capacity.blocks_per_request(plan, deployment.workload_tokens)
+    return min(max(0, blocks) / per_request, float(deployment.settings.max_num_seqs))
