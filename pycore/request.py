@@ -102,7 +102,7 @@ def share(key: str, value: object) -> float:
 
 def max_model_len(key: str, value: object) -> int | str:
     """A number of tokens, or "auto"."""
-    if value == "auto" or value == -1:
+    if value in ("auto", -1):
         return "auto"
     if isinstance(value, str):
         raise InvalidRequest(

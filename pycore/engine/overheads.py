@@ -83,22 +83,15 @@ def non_torch_gib(
 
 def estimate_activation(settings: Settings, vocab_size: int, hidden_size: int) -> Estimate:
     """The activation peak with its range."""
-    value = activation_bytes(**activation_inputs(settings, vocab_size, hidden_size))
+    value = activation_bytes(
+        sampler_factor=settings.version.sampler_factor,
+        max_num_seqs=settings.max_num_seqs,
+        vocab_size=vocab_size,
+        max_num_batched_tokens=settings.max_num_batched_tokens,
+        hidden_size=hidden_size,
+    )
     spread = 0.2 if settings.version.version[1] in (18, 19) else 0.6
     return Estimate(value, int(value * (1 - spread)), int(value * (1 + spread)) + GIB // 5)
-
-
-def activation_inputs(
-    settings: Settings, vocab_size: int, hidden_size: int
-) -> dict[str, int | float]:
-    """The numbers that the activation peak depends on."""
-    return {
-        "sampler_factor": settings.version.sampler_factor,
-        "max_num_seqs": settings.max_num_seqs,
-        "vocab_size": vocab_size,
-        "max_num_batched_tokens": settings.max_num_batched_tokens,
-        "hidden_size": hidden_size,
-    }
 
 
 def estimate_cuda_graphs(settings: Settings, num_layers: int) -> Estimate:

@@ -1,0 +1,1 @@
+"""What is served: a config.json read into layers and tensors."""

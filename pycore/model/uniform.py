@@ -126,7 +126,7 @@ def read_layers(
         mlp_bias = resolve(reader, family.mlp_bias)
         width = reader.integer("intermediate_size")
         return (layer(DenseMlp(width, family.gated, mlp_bias)),) * count
-    routed = layer(read_moe(reader, moe, hidden_size))
+    routed = layer(read_moe(reader, moe))
     pattern = [layer_is_routed(reader, moe, index, count) for index in range(count)]
     if all(pattern):
         return (routed,) * count
@@ -152,7 +152,7 @@ def layer_is_routed(reader: ConfigReader, moe: Moe, index: int, count: int) -> b
     return True
 
 
-def read_moe(reader: ConfigReader, moe: Moe, hidden_size: int) -> MoeMlp:
+def read_moe(reader: ConfigReader, moe: Moe) -> MoeMlp:
     """The routed and shared experts of a layer."""
     width = uniform_integer(reader, moe.width)
     shared = 0

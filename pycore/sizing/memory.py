@@ -78,11 +78,16 @@ def activation_of(scenario: Scenario, settings: Settings, model: Model, ledger: 
     measured = scenario.measured.activation_bytes
     if measured is not None:
         return exactly(measured)
-    estimate = overheads.estimate_activation(settings, model.vocab_size, model.hidden_size)
     if ledger.is_open:
-        inputs = overheads.activation_inputs(settings, model.vocab_size, model.hidden_size)
-        ledger.fitted(overheads.activation_bytes, **inputs)  # type: ignore[arg-type]  # by name
-    return estimate
+        ledger.fitted(
+            overheads.activation_bytes,
+            sampler_factor=settings.version.sampler_factor,
+            max_num_seqs=settings.max_num_seqs,
+            vocab_size=model.vocab_size,
+            max_num_batched_tokens=settings.max_num_batched_tokens,
+            hidden_size=model.hidden_size,
+        )
+    return overheads.estimate_activation(settings, model.vocab_size, model.hidden_size)
 
 
 def cuda_graphs_of(
