@@ -106,7 +106,7 @@ def draw_page() -> str:
     """Draw the first answers into index.html with the page's own widgets."""
     answers = CACHE / "first-answers.json"
     with step("answering the page's first scenario"):
-        answers.write_text(json.dumps(first_answers(), ensure_ascii=False))
+        answers.write_text(json.dumps(first_answers(), ensure_ascii=False, separators=(",", ":")))
     drawn = CACHE / "index.html"
     run(
         [

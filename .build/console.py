@@ -12,6 +12,7 @@ from places import ROOT
 
 HEARTBEAT_SECONDS = 10
 SHOWN_LINES = 60
+SHOWN_WIDTH = 400
 
 
 class BuildError(Exception):
@@ -50,7 +51,7 @@ def run(
     with step(title):
         code, lines = watch([str(word) for word in argv], cwd=cwd, env=env)
     if code != 0:
-        tail = "\n".join(f"  | {line}" for line in lines[-SHOWN_LINES:])
+        tail = "\n".join(f"  | {line[:SHOWN_WIDTH]}" for line in lines[-SHOWN_LINES:])
         raise BuildError(f"{tail}\n{title}: {argv[0]} ended with code {code}", remedy)
     return "\n".join(lines)
 
@@ -84,7 +85,7 @@ def watch(
             process.stdout.close()
 
 
-def heartbeat(finished: threading.Event, lines: list[str], echo: bool) -> None:  # noqa: FBT001  # a thread's target takes positions
+def heartbeat(finished: threading.Event, lines: list[str], echo: bool) -> None:
     """Print the elapsed time and the latest line until finished."""
     elapsed = 0
     while not finished.wait(HEARTBEAT_SECONDS):

@@ -3,6 +3,7 @@
 A visitor's browser then compiles no Python at all, which is most of what a plain start costs.
 """
 
+import importlib
 import importlib.util
 import io
 import json
@@ -10,19 +11,29 @@ import marshal
 import sys
 import traceback
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 
 OWN = "/napkin/"
 PYC_HEADER = importlib.util.MAGIC_NUMBER + bytes(12)  # no flags, no time, no size: never stale
 
 
-def run(requests_text: str) -> str:
+def run(requests_text: str) -> None:
     """Answer the requests, so that every module that this takes gets imported."""
     from pycore.bridge import answer
 
-    answers = [answer(request) for request in json.loads(requests_text)]
+    for request in json.loads(requests_text):
+        answer(request)
+    import_the_rest()
     touch_what_errors_need()
-    return json.dumps(answers)
+
+
+def import_the_rest() -> None:
+    """Import every module of the core, also one that no request happened to reach."""
+    for path in sorted(Path(OWN).rglob("*.py")):
+        name = ".".join(path.relative_to(OWN).with_suffix("").parts).removesuffix(".__init__")
+        if not name.endswith("__main__"):
+            importlib.import_module(name)
 
 
 def touch_what_errors_need() -> None:
@@ -45,7 +56,7 @@ def compile_modules(modules: list[ModuleType]) -> Iterator[tuple[str, bytes]]:
         loader = getattr(spec, "loader", None)
         if spec is None or spec.name in {"freezer", "__main__"}:
             continue
-        if not hasattr(loader, "get_source"):
+        if loader is None or not hasattr(loader, "get_source"):
             continue
         source = loader.get_source(spec.name)
         if source is None:

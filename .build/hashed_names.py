@@ -14,7 +14,7 @@ from console import BuildError
 
 BLOCK_COMMENT = re.compile(r"(/\*.*?\*/)", re.DOTALL)
 IMPORT = re.compile(r"""((?:\bfrom|\bimport)\s*\(?\s*)(["'])(\.{1,2}/[^"']+)\2""")
-CSS_URL = re.compile(r"""(@import\s+|url\(\s*)(["'])([^"':]+)\2""")
+CSS_URL = re.compile(r"""(@import\s+|url\(\s*)(["'])([^"':#]+)\2""")
 JSON_PATH = re.compile(r"""("src"\s*:\s*)(")([^"':]+)\2""")
 PATTERNS = {".js": IMPORT, ".css": CSS_URL, ".webmanifest": JSON_PATH}
 HASH_LENGTH = 10

@@ -109,6 +109,11 @@ class QuietServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
+    def stop(self) -> None:
+        """Stop serving and give the port back."""
+        self.shutdown()
+        self.server_close()
+
     def handle_error(self, request: object, client_address: object) -> None:
         """Ignore connections that the browser dropped."""
 

@@ -22,7 +22,7 @@ def serve(port: int, *, open_browser: bool) -> int:
     except KeyboardInterrupt:
         say("")
     finally:
-        server.shutdown()
+        server.stop()
     return 0
 
 

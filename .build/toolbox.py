@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from console import BuildError, run, say
@@ -56,6 +57,7 @@ def find_program(name: str, remedy: str) -> str:
     return found
 
 
+@cache
 def node() -> str:
     """Node, new enough for Pyodide."""
     remedy = f"install Node.js {OLDEST_NODE} or newer, with npm, and open a new terminal"

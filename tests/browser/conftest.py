@@ -37,8 +37,7 @@ def server(site: Path) -> Iterator[QuietServer]:
     """Serve the built site at the root of a loopback port."""
     running = start_server(site)
     yield running
-    running.shutdown()
-    running.server_close()
+    running.stop()
 
 
 @pytest.fixture(scope="session")
@@ -81,9 +80,9 @@ def new_context(browser: Browser) -> Iterator[Callable[..., BrowserContext]]:
 
 
 @pytest.fixture
-def watch(base_url: str) -> Watch:
-    """Give a watch for a page that is allowed to complain."""
-    return Watch(base_url)
+def complaining_page(new_context: Callable[..., BrowserContext], base_url: str) -> Page:
+    """Open nothing yet: a page that is meant to have something to complain about."""
+    return new_context(base_url=base_url).new_page()
 
 
 @pytest.fixture

@@ -1,0 +1,18 @@
+"""The core in the browser against the core here: the same bytes, whatever is asked."""
+
+from playwright.sync_api import Page
+from scenarios import compared_requests
+
+from pycore.bridge import answer
+from tests.browser.core_session import ask_bare_worker, start_bare_worker
+
+
+def test_pyodide_answers_byte_for_byte_as_cpython_does(page: Page) -> None:
+    """Hundreds of requests over models, accelerators, questions and mistakes."""
+    requests = compared_requests()
+    assert len(requests) >= 200
+    page.goto("./")
+    start_bare_worker(page)
+    answered = ask_bare_worker(page, requests)
+    for request, found in zip(requests, answered, strict=True):
+        assert answer(request) == found, request
