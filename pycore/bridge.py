@@ -4,9 +4,9 @@
 """
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
-from typing import Final
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any, Final
 
 import pycore
 from pycore.ask import catalogue, model
@@ -27,7 +27,9 @@ ANSWERS: Final[dict[str, Callable[[Scenario], object]]] = {
 
 def answer(text: str) -> str:
     """The answer to one request, as JSON text on one line."""
-    return json.dumps(answer_object(text), ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(
+        answer_object(text), default=as_object, ensure_ascii=False, separators=(",", ":")
+    )
 
 
 def answer_object(text: str) -> dict[str, object]:
@@ -41,7 +43,7 @@ def answer_object(text: str) -> dict[str, object]:
         "ok": True,
         "schema": 1,
         "napkin_version": pycore.__version__,
-        "result": plain(result),
+        "result": result,
     }
 
 
@@ -57,16 +59,9 @@ def failure(error: InvalidRequest) -> dict[str, object]:
     return told
 
 
-def plain(value: object) -> object:
-    """Dataclasses as objects, tuples as lists; a field that is None by default is left out."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return {
-            item.name: plain(getattr(value, item.name))
-            for item in fields(value)
-            if not (item.name == "figures" and getattr(value, item.name) is None)
-        }
-    if isinstance(value, Mapping):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, tuple | list):
-        return [plain(item) for item in value]
-    return value
+def as_object(value: Any) -> dict[str, object]:
+    """A dataclass as a JSON object; figures that were not asked for are left out."""
+    found = {item.name: getattr(value, item.name) for item in fields(value)}
+    if found.get("figures", ()) is None:
+        del found["figures"]
+    return found

@@ -5,7 +5,6 @@ the key, the reason and the choices.
 """
 
 import json
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Final
@@ -93,7 +92,7 @@ def share(key: str, value: object) -> float:
     """A share above 0 and at most 1."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise wrong_type(key, value, "a number above 0 and at most 1")
-    if not math.isfinite(value) or not 0 < value <= 1:
+    if not 0 < value <= 1:  # which NaN is not either
         raise InvalidRequest(
             key, "out_of_range", f"{key} must be above 0 and at most 1, not {show(value)}"
         )
@@ -200,7 +199,10 @@ def refuse_repeats(value: object, prefix: str = "") -> None:
 
 def unknown_key(key: str, known: list[str]) -> InvalidRequest:
     """The failure for a key that the contract does not have."""
-    return InvalidRequest(key, "unknown_field", f"{key} is not a field of a request", known)
+    shown = key[:80] or "an empty key"
+    return InvalidRequest(
+        key[:80] or "request", "unknown_field", f"{shown} is not a field of a request", known
+    )
 
 
 def object_of(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -222,16 +224,16 @@ def parse(text: str) -> object:
     try:
         return json.loads(text, object_pairs_hook=object_of)
     except RecursionError:
-        raise InvalidRequest("", "not_json", "the request is nested too deeply") from None
+        raise InvalidRequest("request", "not_json", "the request is nested too deeply") from None
     except ValueError as error:
-        raise InvalidRequest("", "not_json", f"the request is not JSON: {error}") from None
+        raise InvalidRequest("request", "not_json", f"the request is not JSON: {error}") from None
 
 
 def read_scenario(request: object) -> Scenario:
     """The scenario that a decoded request asks about."""
     if not isinstance(request, Mapping):
         raise InvalidRequest(
-            "", "wrong_type", f"a request must be a JSON object, not {show(request)}"
+            "request", "wrong_type", f"a request must be a JSON object, not {show(request)}"
         )
     refuse_repeats(request)
     values: dict[str, object] = {}

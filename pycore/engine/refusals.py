@@ -8,6 +8,7 @@ distributed/utils.py.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from pycore.engine.vllm import Settings, has_bfloat16
@@ -235,8 +236,14 @@ def not_divisible(count: int, size: int, model: Model) -> Refusal | None:
     )
 
 
-def split_sizes(model: Model) -> Iterator[tuple[int, bool]]:
+@lru_cache(maxsize=256)
+def split_sizes(model: Model) -> tuple[tuple[int, bool], ...]:
     """Every size that TP must divide, and whether it belongs to routed experts."""
+    return tuple(dict.fromkeys(each_split_size(model)))
+
+
+def each_split_size(model: Model) -> Iterator[tuple[int, bool]]:
+    """The sizes that TP must divide, tensor by tensor."""
     for layer in dict.fromkeys(model.layers):
         for tensor in layer_tensors(layer, model.hidden_size):
             match tensor:

@@ -1,12 +1,13 @@
 """A model as the engine will serve it: the layers in order, and what stands around them."""
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from pycore.model.layers import Layer, MoeMlp
 from pycore.model.parameters import layer_tensors
 from pycore.model.quantization import Quantization
 from pycore.model.rotary import RotaryTable
-from pycore.model.tensors import Tensor
+from pycore.model.tensors import OuterTensor, Tensor
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +36,8 @@ class Model:
     """Embedding, head and final norm are held by the first and by the last pipeline stage."""
     extra_buffer_bytes: int = 0
     head_bias: bool = False
+    outer_tensors: tuple[OuterTensor, ...] = ()
+    """What stands around the layers beside embedding, head and final norm: towers, projectors."""
     architecture_numbers: dict[str, int | float | bool | str] = field(default_factory=dict)
     defaulted: dict[str, object] = field(default_factory=dict)
     config_read: dict[str, object] = field(default_factory=dict)
@@ -51,12 +54,18 @@ class Model:
 
 
 def outer_tensors_elements(model: Model) -> int:
-    """Elements of embedding, head and final norm."""
+    """Elements of embedding, head, final norm, and of all else around the layers."""
     matrices = 1 if model.tie_word_embeddings else 2
     head_bias = model.vocab_size if model.head_bias else 0
-    return matrices * model.vocab_size * model.hidden_size + head_bias + model.final_norm_size
+    ends = matrices * model.vocab_size * model.hidden_size + head_bias + model.final_norm_size
+    return ends + sum(
+        outer.repeats * outer.tensor.num_elements
+        for outer in model.outer_tensors
+        if outer.in_checkpoint
+    )
 
 
+@lru_cache(maxsize=256)
 def num_parameters(model: Model) -> int:
     """Parameters of the whole model, as a model card counts them."""
     counted: dict[Layer, int] = {}
@@ -66,6 +75,7 @@ def num_parameters(model: Model) -> int:
     return outer_tensors_elements(model) + sum(counted[layer] for layer in model.layers)
 
 
+@lru_cache(maxsize=256)
 def num_active_parameters(model: Model) -> int:
     """Parameters that one token passes through: of routed experts, only those it is sent to."""
     idle: dict[Layer, int] = {}

@@ -1,12 +1,12 @@
 """The arithmetic that a reader can redo by hand, written into an open ledger."""
 
 from pycore.dtypes import element_bytes
-from pycore.engine import kv_formulas
-from pycore.engine.vllm import Settings
+from pycore.engine import kv_capacity, kv_formulas
+from pycore.engine.kv_groups import KVCachePlan
 from pycore.model.layers import FullAttention
-from pycore.model.model import Model
-from pycore.scenario import Scenario
 from pycore.sizing import weights
+from pycore.sizing.capacity import Capacity
+from pycore.sizing.deployment import Deployment, pool_basis
 from pycore.sizing.kv_cache import DEFAULT_BLOCK_SIZE, kv_heads_per_rank
 from pycore.sizing.ledger import Ledger
 from pycore.sizing.weights import StageWeights
@@ -31,6 +31,13 @@ def explain_weights(stage: StageWeights, ledger: Ledger) -> None:
     )
 
 
+def is_plain(deployment: Deployment, plan: KVCachePlan) -> bool:
+    """Whether every layer keeps every token, all alike: one formula then says it all."""
+    return len(plan.groups) == 1 and all(
+        isinstance(layer.mixer, FullAttention) for layer in deployment.model.layers
+    )
+
+
 def kv_cache_bytes_per_token_per_rank(
     *, num_layers: int, num_kv_heads: int, head_size: int, head_size_v: int, element_bytes: int
 ) -> int:
@@ -41,44 +48,106 @@ def kv_cache_bytes_per_token_per_rank(
     return num_layers * num_kv_heads * (head_size + head_size_v) * element_bytes
 
 
-def explain_kv(model: Model, settings: Settings, scenario: Scenario, ledger: Ledger) -> None:
+def longest_request_tokens(
+    *,
+    num_gpu_blocks: int,
+    blocks_held_back: int,
+    block_size: int,
+    decode_context_parallel_size: int,
+    model_limit_tokens: int,
+) -> int:
+    """The longest single request: all blocks but the ones held back, or the model's own limit.
+
+    Source: vLLM 0.33.0, v1/core/kv_cache_planning.py, _estimate_max_model_len_from_groups.
+    """
+    return max(
+        0,
+        min(
+            (num_gpu_blocks - blocks_held_back) * block_size * decode_context_parallel_size,
+            model_limit_tokens,
+        ),
+    )
+
+
+def max_concurrency_for_workload(
+    *, num_gpu_blocks: int, blocks_per_request: int, max_num_seqs: int
+) -> float:
+    """Requests of the workload's length that one replica holds at once, no more than it schedules.
+
+    Source: vLLM 0.33.0, v1/core/kv_cache_utils.py, the engine's own formula at this length.
+    """
+    return min(num_gpu_blocks / blocks_per_request, float(max_num_seqs))
+
+
+def explain_kv(deployment: Deployment, plan: KVCachePlan, ledger: Ledger) -> None:
     """Write down what a token, a block and one longest request take."""
-    if not ledger.is_open or not isinstance(model.layers[0].mixer, FullAttention):
+    mixer = deployment.model.layers[0].mixer
+    if not ledger.is_open or not isinstance(mixer, FullAttention):
         return
-    attention = model.layers[0].mixer
-    block_size = scenario.block_size or DEFAULT_BLOCK_SIZE
+    if not is_plain(deployment, plan):
+        return
+    scenario, settings = deployment.scenario, deployment.settings
     heads = ledger.exact(
         kv_heads_per_rank,
-        num_key_value_heads=attention.num_key_value_heads,
+        num_key_value_heads=mixer.num_key_value_heads,
         tensor_parallel_size=scenario.tensor_parallel_size,
     )
-    layers = max(weights.layers_by_stage(len(model.layers), scenario.pipeline_parallel_size))
+    stages = weights.layers_by_stage(len(deployment.model.layers), scenario.pipeline_parallel_size)
     width = element_bytes(settings.kv_cache_dtype)
     ledger.exact(
         kv_cache_bytes_per_token_per_rank,
-        num_layers=layers,
+        num_layers=max(stages),
         num_kv_heads=heads,
-        head_size=attention.head_dim,
-        head_size_v=attention.v_head_dim,
+        head_size=mixer.head_dim,
+        head_size_v=mixer.v_head_dim,
         element_bytes=width,
     )
     per_block = ledger.exact(
         kv_formulas.kv_cache_bytes_per_block,
-        num_layers=layers,
-        block_size=block_size,
+        num_layers=max(stages),
+        block_size=scenario.block_size or DEFAULT_BLOCK_SIZE,
         num_kv_heads=heads,
-        head_size=attention.head_dim,
-        head_size_v=attention.v_head_dim,
+        head_size=mixer.head_dim,
+        head_size_v=mixer.v_head_dim,
         element_bytes=width,
     )
+    if settings.auto_fit:
+        return
     blocks = ledger.exact(
         kv_formulas.blocks_per_request,
         max_model_len=settings.max_model_len,
-        block_size=block_size,
+        block_size=scenario.block_size or DEFAULT_BLOCK_SIZE,
         decode_context_parallel_size=scenario.decode_context_parallel_size,
     )
     ledger.exact(
         kv_formulas.needed_kv_cache_bytes,
         blocks_per_request=blocks,
         kv_cache_bytes_per_block=per_block,
+    )
+
+
+def explain_pool(
+    deployment: Deployment, plan: KVCachePlan, capacity: Capacity, ledger: Ledger
+) -> None:
+    """Write down what the pool holds: one longest request, and the workload's requests."""
+    if not ledger.is_open or capacity.num_gpu_blocks <= 0:
+        return
+    scenario, settings = deployment.scenario, deployment.settings
+    basis = pool_basis(scenario)
+    if is_plain(deployment, plan):
+        ledger.noted(
+            basis,
+            longest_request_tokens,
+            num_gpu_blocks=capacity.num_gpu_blocks,
+            blocks_held_back=settings.version.blocks_held_back,
+            block_size=scenario.block_size or DEFAULT_BLOCK_SIZE,
+            decode_context_parallel_size=scenario.decode_context_parallel_size,
+            model_limit_tokens=max(deployment.model.model_limit_tokens, settings.max_model_len),
+        )
+    ledger.noted(
+        basis,
+        max_concurrency_for_workload,
+        num_gpu_blocks=capacity.num_gpu_blocks,
+        blocks_per_request=kv_capacity.blocks_per_request(plan, deployment.workload_tokens),
+        max_num_seqs=settings.max_num_seqs,
     )

@@ -84,6 +84,7 @@ def unit_of(name: str) -> str:
         ("blocks_per_request", "blocks"),
         ("_concurrency", "requests"),
         ("_for_workload", "requests"),
+        ("_heads_per_rank", "heads"),
     ):
         if name.endswith(ending):
             return unit

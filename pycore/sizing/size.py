@@ -17,7 +17,7 @@ from pycore.sizing.deployment import (
     ranks_of,
     workload_concurrency,
 )
-from pycore.sizing.explain import explain_kv, explain_weights
+from pycore.sizing.explain import explain_kv, explain_pool, explain_weights
 from pycore.sizing.kv_cache import DEFAULT_BLOCK_SIZE
 from pycore.sizing.ledger import Ledger
 from pycore.sizing.memory import StageMemory, stage_memory
@@ -81,7 +81,7 @@ def sizing_of(deployment: Deployment, ledger: Ledger) -> Sizing:
     explain_weights(max(stages, key=lambda stage: stage.num_bytes), ledger)
     memories = stage_memories(deployment, stages, ledger)
     plan = plan_of(deployment)
-    explain_kv(model, settings, deployment.scenario, ledger)
+    explain_kv(deployment, plan, ledger)
     capacity = pool_capacity(
         plan,
         tuple(memory.available_kv_cache_bytes for memory in memories),
@@ -99,6 +99,7 @@ def result_of(sizing: Sizing, ledger: Ledger) -> SizeResult:
     memory = sizing.deciding_memory
     blocks = capacity.num_gpu_blocks
     workload = workload_concurrency(deployment, plan, blocks)
+    explain_pool(deployment, plan, capacity, ledger)
     refusals, verdict, reason = judge(deployment, memory, capacity, workload)
     starts = not refusals
     known = verdict != "does_not_fit"
@@ -135,19 +136,25 @@ def result_of(sizing: Sizing, ledger: Ledger) -> SizeResult:
 def stage_memories(
     deployment: Deployment, stages: tuple[StageWeights, ...], ledger: Ledger
 ) -> tuple[StageMemory, ...]:
-    """The memory of one GPU of each stage; the first stage's arithmetic is written down."""
+    """The memory of one GPU of each stage; of the one that decides, the arithmetic too."""
     quiet = Ledger(is_open=False)
-    return tuple(
-        stage_memory(
-            deployment.scenario,
-            deployment.settings,
-            deployment.model,
-            deployment.accelerator,
-            stage,
-            deployment.requested_bytes,
-            ledger if index == 0 else quiet,
-        )
-        for index, stage in enumerate(stages)
+    memories = tuple(memory_of(deployment, stage, quiet) for stage in stages)
+    if ledger.is_open:
+        available = [memory.available_kv_cache_bytes for memory in memories]
+        memory_of(deployment, stages[available.index(min(available))], ledger)
+    return memories
+
+
+def memory_of(deployment: Deployment, stage: StageWeights, ledger: Ledger) -> StageMemory:
+    """The memory of one GPU of a stage."""
+    return stage_memory(
+        deployment.scenario,
+        deployment.settings,
+        deployment.model,
+        deployment.accelerator,
+        stage,
+        deployment.requested_bytes,
+        ledger,
     )
 
 

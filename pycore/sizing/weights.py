@@ -175,6 +175,7 @@ def stage_weights(
     first = 0
     for stage, count in enumerate(layers_by_stage(len(model.layers), ranks.pipeline_parallel_size)):
         total = outer_bytes(model, ranks, dtype, stage)
+        total.update(outer_tensor_bytes(model, ranks, dtype, quantization, stage))
         for layer, repeats in Counter(model.layers[first : first + count]).items():
             if layer not in per_layer:
                 per_layer[layer] = layer_bytes(layer, model.hidden_size, ranks, dtype, quantization)
@@ -203,6 +204,18 @@ def outer_bytes(model: Model, ranks: Ranks, dtype: str, stage: int) -> Counter[s
     total["buffers"] = model.extra_buffer_bytes + sum(
         table.num_bytes(dtype) for table in model.rotary_tables
     )
+    return total
+
+
+def outer_tensor_bytes(
+    model: Model, ranks: Ranks, dtype: str, quant: Quantization | None, stage: int
+) -> Counter[str]:
+    """Bytes of towers, projectors and the like on one rank of a stage, by component."""
+    total: Counter[str] = Counter()
+    for outer in model.outer_tensors:
+        if outer.on_ranks and outer.place.is_on(stage, ranks.pipeline_parallel_size):
+            num_bytes = tensor_bytes(outer.tensor, ranks, dtype, quant)
+            total[outer.tensor.component] += outer.repeats * num_bytes
     return total
 
 
