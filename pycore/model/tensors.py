@@ -86,3 +86,43 @@ class Vector:
 
 
 Tensor = Linear | Vector
+
+
+class Place(Enum):
+    """Which stages of a pipeline hold a tensor that stands around the layers."""
+
+    FIRST = "the first stage"
+    LAST = "the last stage"
+    ENDS = "the first and the last stage"
+    EVERY = "every stage"
+
+    def is_on(self, stage: int, num_stages: int) -> bool:
+        """Whether ``stage`` holds what has this place."""
+        is_first, is_last = stage == 0, stage == num_stages - 1
+        match self:
+            case Place.FIRST:
+                return is_first
+            case Place.LAST:
+                return is_last
+            case Place.ENDS:
+                return is_first or is_last
+            case Place.EVERY:
+                return True
+            case _:
+                assert_never(self)
+
+
+@dataclass(frozen=True, slots=True)
+class OuterTensor:
+    """A tensor that stands around the layers: a vision tower's, a projector's, a common norm's.
+
+    ``repeats`` is how many of them there are, as in the blocks of a tower.
+    """
+
+    tensor: Tensor
+    repeats: int = 1
+    place: Place = Place.EVERY
+    in_checkpoint: bool = True
+    """False for what an engine makes itself: tables, copies; no model card counts it."""
+    on_ranks: bool = True
+    """False for what a checkpoint holds and the engine does not create."""

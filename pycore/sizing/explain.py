@@ -27,6 +27,7 @@ def explain_weights(stage: StageWeights, ledger: Ledger) -> None:
         router_bytes=parts.get("router", 0),
         norm_bytes=parts.get("norm", 0),
         lm_head_bytes=parts.get("lm_head", 0),
+        tower_bytes=parts.get("tower", 0),
         buffers_bytes=parts.get("buffers", 0),
     )
 

@@ -229,11 +229,13 @@ def weights_bytes_per_rank(
     router_bytes: int,
     norm_bytes: int,
     lm_head_bytes: int,
+    tower_bytes: int,
     buffers_bytes: int,
 ) -> int:
     """Parameters and buffers of the largest rank, as the engine creates them.
 
-    Linears are divided by TP; norms, routers and rotary tables are whole on every rank.
+    Linears are divided by TP; norms, routers and rotary tables are whole on every rank. A tower
+    is what reads images or sound.
     Source: the model's own shapes; vLLM 0.33.0 for what is divided and what is not.
     """
     return (
@@ -245,5 +247,6 @@ def weights_bytes_per_rank(
         + router_bytes
         + norm_bytes
         + lm_head_bytes
+        + tower_bytes
         + buffers_bytes
     )
