@@ -214,6 +214,9 @@ def chosen_of(deployment: Deployment, max_model_len: int) -> dict[str, object]:
         "dtype": settings.dtype,
         "quantization": settings.quantization.method if settings.quantization else None,
         "kv_cache_dtype": settings.kv_cache_dtype,
+        "input_tokens": scenario.input_tokens,
+        "output_tokens": scenario.output_tokens,
+        "concurrency": scenario.concurrency,
         "accelerators_per_node": scenario.accelerators_per_node
         or deployment.accelerator.accelerators_per_node,
         "accelerator": deployment.accelerator.name,
