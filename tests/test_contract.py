@@ -31,7 +31,8 @@ KEYS = [*READERS, *CONFIG_FIELDS]
 
 def asked(request: object) -> dict[str, Any]:
     """The answer to ``request``, decoded."""
-    return json.loads(answer(json.dumps(request)))
+    decoded: dict[str, Any] = json.loads(answer(json.dumps(request)))
+    return decoded
 
 
 def is_answer(decoded: dict[str, Any]) -> bool:

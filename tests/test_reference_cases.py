@@ -18,7 +18,8 @@ MEASURED = {"measured": {"available_kv_cache_bytes": 6045166469}}
 
 def result(**request: object) -> dict[str, Any]:
     """The result of one request."""
-    return json.loads(answer(json.dumps(request)))["result"]
+    found: dict[str, Any] = json.loads(answer(json.dumps(request)))["result"]
+    return found
 
 
 def test_r1_is_refused_at_its_full_length() -> None:

@@ -39,7 +39,9 @@ REQUESTS = st.fixed_dictionaries(
 
 def figures_of(request: dict[str, Any]) -> list[dict[str, Any]]:
     """The figures of an answer."""
-    return json.loads(answer(json.dumps({**request, "figures": True})))["result"]["figures"]
+    decoded = json.loads(answer(json.dumps({**request, "figures": True})))
+    figures: list[dict[str, Any]] = decoded["result"]["figures"]
+    return figures
 
 
 @given(REQUESTS)
