@@ -42,6 +42,8 @@ class GatedDeltaNet:
     linear_value_head_dim: int
     linear_conv_kernel_dim: int
     ssm_dtype: str | None = None
+    flashinfer_prefill: bool = True
+    """False for models whose class runs other kernels (OLMo Hybrid)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,8 @@ class KimiDeltaAttention:
     head_dim: int
     conv_kernel: int
     ssm_dtype: str | None = "float32"
+    has_bounded_gate: bool = False
+    """Kimi-K3's gate has a lower bound, which fast kernels rely on; Kimi-Linear's has none."""
 
 
 @dataclass(frozen=True, slots=True)

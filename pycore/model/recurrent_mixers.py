@@ -1,0 +1,264 @@
+"""Mixers of models that keep states of fixed size in some layers or in all.
+
+Source: vLLM 0.33.0, the get_mamba_state_shape_from_config and the layer patterns of
+model_executor/models/ (jamba.py, mamba*.py, falcon_h1.py, granitemoehybrid.py, nemotron_h.py,
+zamba2.py, qwen3_next.py, qwen3_5.py, olmo_hybrid.py, lfm2*.py) and models/kimi_k3/;
+transformers 5.24.0 for the defaults.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from pycore.model.config_fields import ConfigReader
+from pycore.model.grouped_mixers import read_attention
+from pycore.model.latent_mixers import read_latent
+from pycore.model.layer_pattern import every, read_kinds, read_num_layers
+from pycore.model.layers import AnyMixer, FullAttention, NoMixer, ParallelMixers
+from pycore.model.recurrent import (
+    GatedDeltaNet,
+    KimiDeltaAttention,
+    LinearAttention,
+    Mamba1,
+    Mamba2,
+    ShortConvolution,
+)
+
+Mixers = tuple[AnyMixer, ...]
+
+ATTENTION_NAMES: Final = ("attention", "full_attention")
+STATE_NAMES: Final = ("mamba", "linear_attention", "mamba2")
+NEMOTRON_LETTERS: Final = {"M": "mamba", "*": "attention", "-": "mlp", "E": "moe"}
+
+
+def arranged(
+    reader: ConfigReader, kinds: tuple[str, ...], mixers: Mapping[str, AnyMixer]
+) -> Mixers:
+    """The mixer of each layer by the name of its kind."""
+    for kind in kinds:
+        if kind not in mixers:
+            raise reader.invalid("layer_types", kind, f"one of {', '.join(mixers)}")
+    return tuple(mixers[kind] for kind in kinds)
+
+
+def named(attention: AnyMixer, state: AnyMixer) -> dict[str, AnyMixer]:
+    """Attention and state under all the names that configs use."""
+    return {
+        **dict.fromkeys(ATTENTION_NAMES, attention),
+        **dict.fromkeys(STATE_NAMES, state),
+    }
+
+
+def read_jamba(reader: ConfigReader) -> Mixers:
+    """Jamba: attention in one layer of each period, Mamba in the rest."""
+    state = Mamba1(
+        intermediate_size=reader.integer("mamba_expand", default=2) * reader.integer("hidden_size"),
+        state_size=reader.integer("mamba_d_state", default=16),
+        conv_kernel=reader.integer("mamba_d_conv", default=4),
+    )
+    attention = read_attention(reader)
+    period = reader.integer("attn_layer_period", default=8)
+    offset = reader.integer("attn_layer_offset", default=4, minimum=0)
+    count = read_num_layers(reader)
+    return tuple(attention if index % period == offset else state for index in range(count))
+
+
+def read_mamba(reader: ConfigReader) -> Mixers:
+    """Mamba and Falcon Mamba: nothing but states."""
+    hidden_size = reader.integer("hidden_size", "d_model")
+    width = reader.optional_integer("intermediate_size", "d_inner")
+    state = Mamba1(
+        intermediate_size=width or reader.integer("expand", default=2) * hidden_size,
+        state_size=reader.integer("state_size", default=16),
+        conv_kernel=reader.integer("conv_kernel", default=4),
+    )
+    return (state,) * read_num_layers(reader)
+
+
+def read_mamba2(reader: ConfigReader) -> Mixers:
+    """Mamba 2: nothing but states."""
+    state = Mamba2(
+        num_heads=reader.integer("num_heads", default=128),
+        head_dim=reader.integer("head_dim", default=64),
+        n_groups=reader.integer("n_groups", default=8),
+        state_size=reader.integer("state_size", default=128),
+        conv_kernel=reader.integer("conv_kernel", default=4),
+        intermediate_size=reader.integer("expand", default=2) * reader.integer("hidden_size"),
+    )
+    return (state,) * read_num_layers(reader)
+
+
+def read_falcon_h1(reader: ConfigReader) -> Mixers:
+    """Falcon-H1: attention and Mamba 2 side by side in every layer."""
+    heads = reader.integer("mamba_n_heads", default=128)
+    width = reader.optional_integer("mamba_d_ssm")
+    if width is None:
+        width = reader.integer("mamba_expand", default=2) * reader.integer("hidden_size")
+    both = ParallelMixers(read_attention(reader), _bamba_state(reader, heads, width))
+    return (both,) * read_num_layers(reader)
+
+
+def _bamba_state(reader: ConfigReader, heads: int, width: int) -> Mamba2:
+    stated = reader.raw("mamba_d_head")
+    return Mamba2(
+        num_heads=heads,
+        head_dim=width // heads if stated == "auto" else reader.integer("mamba_d_head"),
+        n_groups=reader.integer("mamba_n_groups", default=1),
+        state_size=reader.integer("mamba_d_state", default=256),
+        conv_kernel=reader.integer("mamba_d_conv", default=4),
+        intermediate_size=width,
+    )
+
+
+def read_granite_hybrid(reader: ConfigReader) -> Mixers:
+    """Granite 4: Mamba 2 in most layers; its small models have attention in all."""
+    count = read_num_layers(reader)
+    kinds = read_kinds(reader, count, None, "layer_types", "layers_block_type")
+    attention = read_attention(reader)
+    if all(kind in ATTENTION_NAMES for kind in kinds):
+        return (attention,) * count
+    heads = reader.integer("mamba_n_heads", default=128)
+    width = reader.integer("mamba_expand", default=2) * reader.integer("hidden_size")
+    return arranged(reader, kinds, named(attention, _bamba_state(reader, heads, width)))
+
+
+def read_nemotron_h(reader: ConfigReader) -> Mixers:
+    """Nemotron-H: Mamba 2, attention, and feed-forwards as layers of their own.
+
+    Its states are float32 unless the config says otherwise.
+    Source: vLLM 0.33.0, model_executor/models/config.py, NemotronHForCausalLMConfig.
+    """
+    heads = reader.integer("mamba_num_heads", default=128)
+    head_dim = reader.integer("mamba_head_dim", default=64)
+    state = Mamba2(
+        num_heads=heads,
+        head_dim=head_dim,
+        n_groups=reader.integer("n_groups", "mamba_n_groups", default=8),
+        state_size=reader.integer("ssm_state_size", default=128),
+        conv_kernel=reader.integer("conv_kernel", "mamba_d_conv", default=4),
+        intermediate_size=heads * head_dim,
+        ssm_dtype=reader.text("mamba_ssm_cache_dtype", default="float32"),
+    )
+    nothing = NoMixer()
+    mixers = {**named(read_attention(reader), state), "mlp": nothing, "moe": nothing}
+    pattern = reader.text("hybrid_override_pattern")
+    if pattern:
+        letters = tuple(NEMOTRON_LETTERS.get(letter, letter) for letter in pattern)
+        return arranged(reader, letters, mixers)
+    count = read_num_layers(reader)
+    return arranged(reader, read_kinds(reader, count, None, "layers_block_type"), mixers)
+
+
+def read_zamba2(reader: ConfigReader) -> Mixers:
+    """Zamba 2: Mamba 2 in every layer, and a shared attention beside it in some."""
+    hidden_size = reader.integer("hidden_size")
+    attention_heads = reader.integer("num_attention_heads", default=32)
+    kv_heads = reader.integer("num_key_value_heads", default=attention_heads)
+    head_dim = 2 * hidden_size // attention_heads
+    heads = reader.integer("n_mamba_heads", default=8)
+    width = reader.integer("mamba_expand", default=2) * hidden_size
+    state = Mamba2(
+        num_heads=heads,
+        head_dim=width // heads,
+        n_groups=reader.integer("mamba_ngroups", default=1),
+        state_size=reader.integer("mamba_d_state", default=64),
+        conv_kernel=reader.integer("mamba_d_conv", default=4),
+        intermediate_size=width,
+    )
+    both = ParallelMixers(FullAttention(attention_heads, kv_heads, head_dim, head_dim), state)
+    count = read_num_layers(reader)
+    kinds = read_kinds(reader, count, None, "layers_block_type")
+    return arranged(reader, kinds, {"hybrid": both, **dict.fromkeys(STATE_NAMES, state)})
+
+
+def read_qwen_gdn(reader: ConfigReader) -> Mixers:
+    """Qwen3-Next and Qwen3.5: full attention in every fourth layer, gated delta nets in the rest.
+
+    Qwen3.5's recurrent state has the type that its config names.
+    Source: vLLM 0.33.0, model_executor/models/config.py.
+    """
+    is_next = reader.text("model_type") == "qwen3_next"
+    stated = None if is_next else reader.text("mamba_ssm_dtype") or None
+    count = read_num_layers(reader)
+    period = reader.integer("full_attention_interval", default=4)
+    kinds = read_kinds(reader, count, every(period, "full_attention", "linear_attention"))
+    return arranged(reader, kinds, named(read_attention(reader), _delta_net(reader, stated)))
+
+
+def _delta_net(reader: ConfigReader, ssm_dtype: str | None) -> GatedDeltaNet:
+    return GatedDeltaNet(
+        linear_num_key_heads=reader.integer("linear_num_key_heads", default=16),
+        linear_num_value_heads=reader.integer("linear_num_value_heads", default=32),
+        linear_key_head_dim=reader.integer("linear_key_head_dim", default=128),
+        linear_value_head_dim=reader.integer("linear_value_head_dim", default=128),
+        linear_conv_kernel_dim=reader.integer("linear_conv_kernel_dim", default=4),
+        ssm_dtype=ssm_dtype,
+    )
+
+
+def read_olmo_hybrid(reader: ConfigReader) -> Mixers:
+    """OLMo Hybrid: like Qwen3-Next, with as many linear heads as attention heads."""
+    heads = reader.integer("num_attention_heads")
+    key_heads = reader.integer("linear_num_key_heads", default=heads)
+    key_dim = reader.integer(
+        "linear_key_head_dim", default=max(3 * reader.integer("hidden_size") // 4 // key_heads, 1)
+    )
+    state = GatedDeltaNet(
+        linear_num_key_heads=key_heads,
+        linear_num_value_heads=reader.integer("linear_num_value_heads", default=heads),
+        linear_key_head_dim=key_dim,
+        linear_value_head_dim=reader.integer("linear_value_head_dim", default=2 * key_dim),
+        linear_conv_kernel_dim=reader.integer("linear_conv_kernel_dim", default=4),
+        flashinfer_prefill=False,
+    )
+    kinds = read_kinds(
+        reader, read_num_layers(reader), every(4, "full_attention", "linear_attention")
+    )
+    return arranged(reader, kinds, named(read_attention(reader), state))
+
+
+def read_lfm2(reader: ConfigReader) -> Mixers:
+    """LFM2: a short convolution in most layers, attention in the others."""
+    state = ShortConvolution(
+        width=reader.integer("conv_dim", "hidden_size"),
+        conv_kernel=reader.integer("conv_L_cache", default=3),
+    )
+    count = read_num_layers(reader)
+    attention = read_attention(reader)
+    listed = reader.sequence("full_attn_idxs")
+    if listed is not None and not reader.has("layer_types"):
+        return tuple(attention if index in listed else state for index in range(count))
+    kinds = read_kinds(reader, count, None)
+    return arranged(reader, kinds, {"full_attention": attention, "conv": state})
+
+
+def read_kimi_linear(reader: ConfigReader) -> Mixers:
+    """Kimi-Linear and Kimi-K3: delta attention in most layers, latent attention in the rest."""
+    linear = reader.section("linear_attn_config")
+    if linear is None:
+        raise reader.missing("linear_attn_config", "it says which layers keep a state")
+    state = KimiDeltaAttention(
+        num_heads=linear.integer("num_heads"),
+        head_dim=linear.integer("head_dim"),
+        conv_kernel=linear.integer("short_conv_kernel_size"),
+        has_bounded_gate=linear.has("gate_lower_bound")
+        and linear.flag("use_full_rank_gate", default=False),
+    )
+    listed = linear.sequence("kda_layers")
+    if listed is None:
+        raise linear.missing("kda_layers", "it says which layers keep a state")
+    states = set(listed)
+    latent = read_latent(reader)
+    count = read_num_layers(reader)
+    return tuple(state if index + 1 in states else latent for index in range(count))
+
+
+def read_bailing_linear(reader: ConfigReader) -> Mixers:
+    """Ring and Ling 2.5: lightning attention, and latent attention at the end of each group."""
+    heads = reader.integer("num_attention_heads")
+    head_dim = reader.optional_integer("head_dim") or reader.integer("hidden_size") // heads
+    state = LinearAttention(heads, head_dim)
+    attention = read_latent(reader) if reader.has("kv_lora_rank") else read_attention(reader)
+    group = reader.integer("layer_group_size")
+    return tuple(
+        state if (index + 1) % group else attention for index in range(read_num_layers(reader))
+    )
