@@ -37,10 +37,15 @@ class Refusal:
     """
 
     kind: str
+    """Which rule was broken, as one word of the contract."""
     message: str
+    """The engine's own words, with this scenario's numbers."""
     field: str = ""
+    """The request's key that the rule is about."""
     choices: tuple[int, ...] = ()
+    """Values of that key which the rule accepts."""
     remedies: tuple[dict[str, object], ...] = ()
+    """Single changes that cure it, cheapest first: a label, the changes, what they give."""
 
 
 def shape_refusals(

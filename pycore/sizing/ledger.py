@@ -23,13 +23,21 @@ class Figure:
     """One figure of an answer, open to be checked by hand."""
 
     name: str
+    """The formula's name; where the result has a field of that name, its value."""
     value: int | float
+    """What the formula gives."""
     unit: str
+    """bytes, tokens, blocks, requests or heads."""
     formula: str
+    """The expression, in the names of its inputs."""
     inputs: dict[str, object]
+    """The numbers that went in."""
     summary: str
+    """What it is, and why where that surprises."""
     source: str
+    """Where the rule comes from."""
     basis: Basis
+    """exact (arithmetic on published facts), fitted (a constant of real runs) or assumed."""
 
 
 class Ledger:
