@@ -35,9 +35,11 @@ def contract_doc() -> str:
         [
             HEADER,
             "## Request\n",
-            f"`ask` is one of {quoted(ASKS)}. `kv_cache_dtype` is one of {quoted(KV_CACHE_DTYPES)}; "
-            f"`quantization`, where it is given, one of {quoted(QUANTIZATIONS)}. Any number of the "
-            "config can be overridden by a key of its own name (`num_key_value_heads`, …).\n",
+            (
+                f"`ask` is one of {quoted(ASKS)}. `kv_cache_dtype` is one of {quoted(KV_CACHE_DTYPES)}; "
+                f"`quantization`, where it is given, one of {quoted(QUANTIZATIONS)}. Any number of the "
+                "config can be overridden by a key of its own name (`num_key_value_heads`, …).\n"
+            ),
             table(Scenario, with_default=True),
             "### measured\n",
             table(Measured, with_default=False),
@@ -65,6 +67,7 @@ def table(owner: type, *, with_default: bool) -> str:
     rows = [
         f"| `{field.name}` |{default_of(field) if with_default else ''} {docs.get(field.name, '')} |"
         for field in dataclasses.fields(owner)
+        if field.name != "overrides"
     ]
     return "\n".join([head, *rows, ""])
 

@@ -95,7 +95,7 @@ class Scenario:
     output_tokens: int = 4096
     """Tokens that a request generates."""
     concurrency: int = 4
-    """Requests that should be served at once, per replica."""
+    """Requests that should be served at once, over all replicas."""
     figures: bool = False
     """Whether the answer carries every figure's formula, inputs and source."""
     measured: Measured = Measured()

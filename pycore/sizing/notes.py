@@ -1,6 +1,13 @@
 """What a reader should know before trusting the figures."""
 
+from typing import Final
+
 from pycore.sizing.deployment import Deployment
+from pycore.sizing.weights import Ranks, stage_weights
+from pycore.units import GIB
+
+# A checkpoint's files hold headers, and sometimes weights that the engine leaves on disk.
+CHECKPOINT_TOLERANCE: Final = 0.02
 
 
 def notes_of(deployment: Deployment) -> tuple[dict[str, str], ...]:
@@ -41,4 +48,26 @@ def notes_of(deployment: Deployment) -> tuple[dict[str, str], ...]:
                 f"max_model_len ({deployment.settings.max_model_len}): the engine rejects it.",
             }
         )
-    return tuple(notes)
+    checkpoint = checkpoint_note(deployment)
+    return (*notes, checkpoint) if checkpoint else tuple(notes)
+
+
+def checkpoint_note(deployment: Deployment) -> dict[str, str] | None:
+    """A checkpoint whose files are of another size than the weights computed for it."""
+    stated = deployment.scenario.checkpoint_bytes
+    if stated is None or deployment.scenario.quantization is not None:
+        return None
+    model = deployment.model
+    whole = stage_weights(
+        model, Ranks(1, 1, 1, enable_expert_parallel=False), model.dtype, model.quantization
+    )
+    parts = whole[0].bytes_by_component
+    computed = sum(size for component, size in parts.items() if component != "buffers")
+    if abs(stated - computed) <= CHECKPOINT_TOLERANCE * computed:
+        return None
+    return {
+        "kind": "checkpoint_disagrees",
+        "message": f"The checkpoint's files hold {stated / GIB:.2f} GiB, the weights computed "
+        f"from the config {computed / GIB:.2f} GiB: parts that are not served, or another form "
+        "of the weights than the config says.",
+    }
