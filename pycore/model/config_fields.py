@@ -55,17 +55,27 @@ class ConfigReader:
 
     ``path`` is where the object stands in the request (``config`` or ``config.text_config``).
     The first of several names that is present is read: spelling variants live in the callers.
+    ``completion`` is what transformers' own config class puts where a field is absent; a field
+    that is null stays null.
     """
 
     def __init__(self, fields: Mapping[str, object], path: str = "config") -> None:
         self.fields = fields
         self.path = path
+        self.completion: Mapping[str, object] = {}
         self.read: dict[str, object] = {}
         self.defaulted: dict[str, object] = {}
 
+    def completed_by(self, completion: Mapping[str, object]) -> "ConfigReader":
+        """This object with what transformers' config class puts in place of absent fields."""
+        self.completion = completion
+        return self
+
     def has(self, *names: str) -> bool:
-        """Whether any of ``names`` is present and not null."""
-        return any(self.fields.get(name) is not None for name in names)
+        """Whether any of ``names`` is present and not null, or completed."""
+        if any(self.fields.get(name) is not None for name in names):
+            return True
+        return any(name in self.completion and name not in self.fields for name in names)
 
     def raw(self, *names: str) -> object:
         """The value of the first of ``names`` that is present and not null, else ``MISSING``."""
@@ -77,6 +87,11 @@ class ConfigReader:
         for name in names:
             if name in self.fields:
                 self.read[name] = None
+                return MISSING
+        for name in names:
+            if name in self.completion:
+                self.defaulted[name] = self.completion[name]
+                return self.completion[name]
         return MISSING
 
     def invalid(self, name: str, value: object, wanted: str) -> InvalidRequest:
@@ -165,4 +180,6 @@ class ConfigReader:
             return None
         if not isinstance(value, dict):
             raise self.invalid(names[0], value, "an object")
-        return ConfigReader(value, f"{self.path}.{names[0]}")
+        section = ConfigReader(value, f"{self.path}.{names[0]}")
+        section.defaulted = self.defaulted
+        return section
