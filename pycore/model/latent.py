@@ -25,6 +25,8 @@ class LatentAttention:
     qk_rope_head_dim: int
     v_head_dim: int
     indexer: Indexer | None = None
+    output_gate: bool = False
+    """A gate as wide as the output of all heads (Kimi-K3)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,11 @@ class CompressedAttention:
     sliding_window: int
     compress_ratio: int
     index_head_dim: int
+    index_n_heads: int
+    q_lora_rank: int
+    o_lora_rank: int
+    """Width of each of the ``o_groups`` low-rank output projections."""
+    o_groups: int
 
 
 Latent = LatentAttention | CompressedAttention

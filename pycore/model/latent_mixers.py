@@ -88,17 +88,27 @@ def read_deepseek_v4(reader: ConfigReader) -> Mixers:
             sliding_window=reader.integer("sliding_window"),
             compress_ratio=ratio,
             index_head_dim=reader.integer("index_head_dim"),
+            index_n_heads=reader.integer("index_n_heads"),
+            q_lora_rank=reader.integer("q_lora_rank"),
+            o_lora_rank=reader.integer("o_lora_rank"),
+            o_groups=reader.integer("o_groups"),
         )
         for ratio in set(ratios)
     }
     return tuple(kinds[ratio] for ratio in ratios)
 
 
+def default_kind(index: int) -> str:
+    """What transformers makes of a layer where a config lists none: by 128 first, then in turn."""
+    folds_by_four = index >= 2 and index % 2 == 1
+    return "compressed_sparse_attention" if folds_by_four else "heavily_compressed_attention"
+
+
 def read_ratios(reader: ConfigReader, count: int) -> tuple[int, ...]:
     """How many tokens each layer folds into one: 0 (none), 4 or 128."""
     listed = reader.sequence("compress_ratios")
-    if listed is None:
-        kinds = read_kinds(reader, count, None)
+    if reader.has("layer_types") or listed is None:
+        kinds = read_kinds(reader, count, default_kind)
         listed = [COMPRESS_RATES.get(kind, kind) for kind in kinds]
     known = {0, 1, 4, 128}
     if len(listed) < count or any(ratio not in known for ratio in listed[:count]):
