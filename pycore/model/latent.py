@@ -27,6 +27,8 @@ class LatentAttention:
     indexer: Indexer | None = None
     output_gate: bool = False
     """A gate as wide as the output of all heads (Kimi-K3)."""
+    num_scales: int = 4
+    """Scales that the engine keeps beside it: query, key, value, probability; Kimi's has a fifth."""
 
 
 @dataclass(frozen=True, slots=True)

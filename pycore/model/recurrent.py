@@ -16,6 +16,12 @@ class Mamba1:
     conv_kernel: int
     ssm_dtype: str | None = None
     """Element type of the recurrent state; None is the model's. The same in every class here."""
+    time_step_rank: int = 0
+    """Width of what the time steps are projected from."""
+    conv_bias: bool = True
+    proj_bias: bool = False
+    inner_norms: bool = False
+    """Norms on the time step and on both of its companions (Jamba)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +36,12 @@ class Mamba2:
     intermediate_size: int
     """num_heads * head_dim in every published model, but stated apart in their configs."""
     ssm_dtype: str | None = None
+    conv_bias: bool = True
+    proj_bias: bool = False
+    gated_norm: bool = True
+    """A norm before the output projection, divided over the ranks."""
+    multipliers: bool = False
+    """A factor for each row of the input projection, which an engine keeps (Falcon-H1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +56,10 @@ class GatedDeltaNet:
     ssm_dtype: str | None = None
     flashinfer_prefill: bool = True
     """False for models whose class runs other kernels (OLMo Hybrid)."""
+    interleaved: bool = False
+    """Projections stored as one matrix, head by head (Qwen3-Next), not as a few."""
+    decay_dtype: str | None = "float32"
+    """Element type of A_log; None is the model's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +72,8 @@ class KimiDeltaAttention:
     ssm_dtype: str | None = "float32"
     has_bounded_gate: bool = False
     """Kimi-K3's gate has a lower bound, which fast kernels rely on; Kimi-Linear's has none."""
+    full_rank_gate: bool = False
+    """The output gate is one matrix of full rank (Kimi-K3), not two of low rank (Kimi-Linear)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +90,7 @@ class ShortConvolution:
 
     width: int
     conv_kernel: int
+    bias: bool = False
 
 
 Recurrent = (

@@ -7,6 +7,7 @@ transformers 5.24.0 for the defaults.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from pycore.model.config_fields import ConfigReader
@@ -236,18 +237,20 @@ def read_kimi_linear(reader: ConfigReader) -> Mixers:
     linear = reader.section("linear_attn_config")
     if linear is None:
         raise reader.missing("linear_attn_config", "it says which layers keep a state")
+    full_rank_gate = linear.flag("use_full_rank_gate", default=False)
     state = KimiDeltaAttention(
         num_heads=linear.integer("num_heads"),
         head_dim=linear.integer("head_dim"),
         conv_kernel=linear.integer("short_conv_kernel_size"),
-        has_bounded_gate=linear.has("gate_lower_bound")
-        and linear.flag("use_full_rank_gate", default=False),
+        has_bounded_gate=full_rank_gate and linear.has("gate_lower_bound"),
+        full_rank_gate=full_rank_gate,
     )
     listed = linear.sequence("kda_layers")
     if listed is None:
         raise linear.missing("kda_layers", "it says which layers keep a state")
-    states = set(listed)
-    latent = read_latent(reader)
+    states = {linear.checked_integer("kda_layers", layer) for layer in listed}
+    gate = reader.flag("mla_use_output_gate", default=False)
+    latent = replace(read_latent(reader), output_gate=gate, num_scales=5)
     count = read_num_layers(reader)
     return tuple(state if index + 1 in states else latent for index in range(count))
 

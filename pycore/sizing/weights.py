@@ -7,23 +7,22 @@ differ at both ends.
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import gcd
 from typing import Final, assert_never
 
 from pycore.dtypes import element_bytes
+from pycore.model.buffers import buffer_tensors
 from pycore.model.layers import Layer, MoeMlp
 from pycore.model.model import Model
 from pycore.model.parameters import layer_tensors
 from pycore.model.quantization import Quantization
-from pycore.model.tensors import Linear, Tensor, Vector
+from pycore.model.tensors import Linear, Split, Tensor, Vector
 from pycore.units import ceil_div, round_up
 
 VOCABULARY_MULTIPLE: Final = 64
 SCALE_BYTES: Final = 4
-# Four float32 scales (query, key, value, probability) that each attention layer keeps.
-ATTENTION_BUFFER_BYTES: Final = 16
 # A quantised checkpoint may carry scales for the KV cache: two float32 parameters a layer.
 KV_SCALE_BYTES: Final = 8
 
@@ -85,9 +84,25 @@ def rank_shape(linear: Linear, ranks: Ranks) -> tuple[int, list[int], int]:
         split, experts = ranks.expert_ranks, linear.num_experts
         if ranks.enable_expert_parallel and split > 1:
             split, experts = 1, ceil_div(linear.num_experts, ranks.expert_ranks)
+    if linear.least_width_per_rank and ranks.tensor_parallel_size > 1 and split > 1:
+        linear = widened(linear, linear.least_width_per_rank * ranks.tensor_parallel_size)
     rows = [part.on_rank(split) for part in linear.rows]
+    rows[-1] += -sum(rows) % linear.rows_multiple
     columns = linear.columns // split if linear.columns_split else linear.columns
     return experts, rows, columns
+
+
+def widened(linear: Linear, least: int) -> Linear:
+    """Routed experts whose width is filled up to ``least`` before it is split.
+
+    Source: vLLM 0.33.0, models/kimi_k3/nvidia/model.py, padded_moe_intermediate_size.
+    """
+    rows = tuple(
+        replace(part, count=max(part.count, least)) if part.split is Split.EVEN else part
+        for part in linear.rows
+    )
+    columns = max(linear.columns, least) if linear.columns_split else linear.columns
+    return replace(linear, rows=rows, columns=columns)
 
 
 def linear_bytes(
@@ -135,7 +150,7 @@ def refined_block(width: int, block: tuple[int, int]) -> tuple[int, int]:
 def vector_bytes(vector: Vector, ranks: Ranks, dtype: str) -> int:
     """Bytes that one rank holds of a vector."""
     length = vector.length // ranks.tensor_parallel_size if vector.split else vector.length
-    return length * element_bytes(vector.dtype or dtype)
+    return max(length, vector.least_per_rank) * element_bytes(vector.dtype or dtype)
 
 
 def tensor_bytes(tensor: Tensor, ranks: Ranks, dtype: str, quant: Quantization | None) -> int:
@@ -156,7 +171,8 @@ def layer_bytes(
     total: Counter[str] = Counter()
     for tensor in layer_tensors(layer, hidden_size):
         total[tensor.component] += tensor_bytes(tensor, ranks, dtype, quant)
-    total["buffers"] += ATTENTION_BUFFER_BYTES
+    for tensor in buffer_tensors(layer.mixer):
+        total[tensor.component] += tensor_bytes(tensor, ranks, dtype, None)
     if quant is not None and not quant.online:
         total["attention"] += KV_SCALE_BYTES
     if isinstance(layer.feed_forward, MoeMlp) and ranks.enable_expert_parallel:
