@@ -56,6 +56,10 @@ class Linear:
     num_experts: int = 0
     quantisable: bool = True
     dtype: str | None = None
+    rows_multiple: int = 1
+    """Rows on a rank are filled up to a multiple of this (Kimi's fused projections)."""
+    least_width_per_rank: int = 0
+    """Routed experts are made wide enough for each rank of TP to hold this much (Kimi)."""
 
     @property
     def num_rows(self) -> int:
@@ -78,6 +82,8 @@ class Vector:
     length: int
     split: bool = False
     dtype: str | None = None
+    least_per_rank: int = 0
+    """Filled up to this on each rank, as a kernel wants it (DeepSeek-V4's sinks)."""
 
     @property
     def num_elements(self) -> int:
