@@ -29,16 +29,26 @@ def run_stages(expression: str | None) -> int:
     environment["CHROMIUM"] = str(find_chromium(python))
     from assemble import build_site
 
+    contract = check_contract()
     build_site()
     if expression:
         outcomes = [run_pytest(python, environment, "-k", expression)]
     else:
         outcomes = [
+            contract,
             *static_checks(python),
             run_node_tests(program),
             run_pytest(python, environment),
         ]
     return summarise(outcomes)
+
+
+def check_contract() -> Outcome:
+    """Whether the page's types are the core's, before the build writes them anew."""
+    from contract_types import TARGET, contract_types
+
+    is_fresh = TARGET.is_file() and TARGET.read_text("utf-8") == contract_types()
+    return Outcome("static/contract.d.ts", passed=int(is_fresh), failed=int(not is_fresh))
 
 
 def static_checks(python: Path) -> list[Outcome]:
