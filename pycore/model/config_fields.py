@@ -55,27 +55,22 @@ class ConfigReader:
 
     ``path`` is where the object stands in the request (``config`` or ``config.text_config``).
     The first of several names that is present is read: spelling variants live in the callers.
-    ``completion`` is what transformers' own config class puts where a field is absent; a field
+    ``completions`` are what transformers' own config class puts where a field is absent; a field
     that is null stays null.
     """
 
     def __init__(self, fields: Mapping[str, object], path: str = "config") -> None:
         self.fields = fields
         self.path = path
-        self.completion: Mapping[str, object] = {}
+        self.completions: Mapping[str, object] = {}
         self.read: dict[str, object] = {}
         self.defaulted: dict[str, object] = {}
-
-    def completed_by(self, completion: Mapping[str, object]) -> "ConfigReader":
-        """This object with what transformers' config class puts in place of absent fields."""
-        self.completion = completion
-        return self
 
     def has(self, *names: str) -> bool:
         """Whether any of ``names`` is present and not null, or completed."""
         if any(self.fields.get(name) is not None for name in names):
             return True
-        return any(name in self.completion and name not in self.fields for name in names)
+        return any(name in self.completions and name not in self.fields for name in names)
 
     def raw(self, *names: str) -> object:
         """The value of the first of ``names`` that is present and not null, else ``MISSING``."""
@@ -89,9 +84,9 @@ class ConfigReader:
                 self.read[name] = None
                 return MISSING
         for name in names:
-            if name in self.completion:
-                self.defaulted[name] = self.completion[name]
-                return self.completion[name]
+            if name in self.completions:
+                self.defaulted[name] = self.completions[name]
+                return self.completions[name]
         return MISSING
 
     def invalid(self, name: str, value: object, wanted: str) -> InvalidRequest:

@@ -8,11 +8,9 @@ from pycore.model.config_fields import ConfigReader
 MOST_LAYERS = 1024
 
 
-def read_num_layers(reader: ConfigReader, default: int | None = None) -> int:
+def read_num_layers(reader: ConfigReader) -> int:
     """The number of decoder layers."""
-    count = reader.integer(
-        "num_hidden_layers", "n_layer", "num_layers", "n_layers", default=default
-    )
+    count = reader.integer("num_hidden_layers", "n_layer", "num_layers", "n_layers")
     if count > MOST_LAYERS:
         raise reader.invalid("num_hidden_layers", count, f"at most {MOST_LAYERS}")
     return count

@@ -10,21 +10,17 @@ models/*/configuration_*.py.
 from collections.abc import Callable
 from typing import Final
 
+from pycore.model.completions import text_reader
 from pycore.model.config_fields import ConfigReader
 from pycore.model.grouped_mixers import (
-    read_decilm,
+    Mixers,
     read_gemma3n,
-    read_gemma4,
     read_gpt_oss,
     read_llama4,
-    read_mimo_v2,
-    read_step3p5,
     read_uniform,
-    read_whisper,
     read_windowed,
 )
 from pycore.model.latent_mixers import read_deepseek, read_deepseek_v4, read_longcat
-from pycore.model.layers import AnyMixer
 from pycore.model.recurrent_mixers import (
     read_bailing_linear,
     read_falcon_h1,
@@ -39,8 +35,15 @@ from pycore.model.recurrent_mixers import (
     read_qwen_gdn,
     read_zamba2,
 )
-
-Mixers = tuple[AnyMixer, ...]
+from pycore.model.uneven_mixers import (
+    read_dbrx,
+    read_decilm,
+    read_falcon,
+    read_gemma4,
+    read_mimo_v2,
+    read_step3p5,
+    read_whisper,
+)
 
 RULES: Final[dict[str, Callable[[ConfigReader], Mixers]]] = {
     "Cohere2ForCausalLM": read_windowed,
@@ -63,6 +66,8 @@ RULES: Final[dict[str, Callable[[ConfigReader], Mixers]]] = {
     "MiMoV2FlashForCausalLM": read_mimo_v2,
     "MiMoV2ForCausalLM": read_mimo_v2,
     "Step3p5ForCausalLM": read_step3p5,
+    "FalconForCausalLM": read_falcon,
+    "DbrxForCausalLM": read_dbrx,
     "WhisperForConditionalGeneration": read_whisper,
     "DeepseekV2ForCausalLM": read_deepseek,
     "DeepseekV3ForCausalLM": read_deepseek,
@@ -93,10 +98,7 @@ RULES: Final[dict[str, Callable[[ConfigReader], Mixers]]] = {
     "BailingMoeV2_5ForCausalLM": read_bailing_linear,
 }
 
-TEXT_SECTIONS: Final = ("text_config", "llm_config", "language_config")
-
 
 def read_mixers(reader: ConfigReader, architecture: str) -> Mixers:
     """The mixers of a model's layers, in order; alike ones are one object."""
-    text = reader.section(*TEXT_SECTIONS) or reader
-    return RULES.get(architecture, read_uniform)(text)
+    return RULES.get(architecture, read_uniform)(text_reader(reader))

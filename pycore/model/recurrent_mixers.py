@@ -13,7 +13,13 @@ from typing import Final
 from pycore.model.config_fields import ConfigReader
 from pycore.model.grouped_mixers import read_attention
 from pycore.model.latent_mixers import read_latent
-from pycore.model.layer_pattern import every, read_kinds, read_num_layers
+from pycore.model.layer_pattern import (
+    MOST_LAYERS,
+    checked_kinds,
+    every,
+    read_kinds,
+    read_num_layers,
+)
 from pycore.model.layers import AnyMixer, FullAttention, NoMixer, ParallelMixers
 from pycore.model.recurrent import (
     GatedDeltaNet,
@@ -141,12 +147,15 @@ def read_nemotron_h(reader: ConfigReader) -> Mixers:
     )
     nothing = NoMixer()
     mixers = {**named(read_attention(reader), state), "mlp": nothing, "moe": nothing}
-    pattern = reader.text("hybrid_override_pattern")
-    if pattern:
-        letters = tuple(NEMOTRON_LETTERS.get(letter, letter) for letter in pattern)
-        return arranged(reader, letters, mixers)
-    count = read_num_layers(reader)
-    return arranged(reader, read_kinds(reader, count, None, "layers_block_type"), mixers)
+    listed = reader.sequence("layers_block_type", "layer_types")
+    if listed is not None:
+        kinds = checked_kinds(reader, "layers_block_type", listed, len(listed))
+    else:
+        pattern = reader.text("hybrid_override_pattern")
+        kinds = tuple(NEMOTRON_LETTERS.get(letter, letter) for letter in pattern)
+    if not 0 < len(kinds) <= MOST_LAYERS:
+        raise reader.missing("hybrid_override_pattern", "it says what each layer is")
+    return arranged(reader, kinds, mixers)
 
 
 def read_zamba2(reader: ConfigReader) -> Mixers:

@@ -1,0 +1,57 @@
+"""Fields that a config.json leaves out, completed as transformers itself would.
+
+Published files may be as short as a model_type: the rest is what the configuration class says.
+Every field completed so is remembered by the reader, for the answer to say.
+
+Source: transformers 5.24.0, models/*/configuration_*.py (data/config_defaults.jsonl).
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Final, cast
+
+from pycore.data import rows
+from pycore.model.config_fields import ConfigReader
+
+TEXT_SECTIONS: Final = ("text_config", "llm_config", "language_config")
+
+# Model types that name a whole model, to the type of the part that generates text.
+TEXT_TYPES: Final = {
+    "gemma3": "gemma3_text",
+    "gemma3n": "gemma3n_text",
+    "gemma4": "gemma4_text",
+    "llama4": "llama4_text",
+    "mistral3": "mistral",
+    "qwen2_vl": "qwen2_vl_text",
+    "qwen2_5_vl": "qwen2_5_vl_text",
+    "qwen3_vl": "qwen3_vl_text",
+    "qwen3_vl_moe": "qwen3_vl_moe_text",
+    "qwen3_5": "qwen3_5_text",
+    "qwen3_5_moe": "qwen3_5_moe_text",
+    "glm4v": "glm4v_text",
+    "glm4v_moe": "glm4v_moe_text",
+    "kimi_k2": "deepseek_v3",
+}
+
+
+@cache
+def by_model_type() -> dict[str, Mapping[str, object]]:
+    """The defaults of every known model type."""
+    return {
+        str(row["model_type"]): cast("Mapping[str, object]", row["fields"])
+        for row in rows("config_defaults")
+    }
+
+
+def text_reader(reader: ConfigReader) -> ConfigReader:
+    """The part of the config that says how text is generated, completed with its defaults."""
+    text = reader.section(*TEXT_SECTIONS) or reader
+    stated = text.text("model_type") or reader.text("model_type")
+    text.completions = by_model_type().get(TEXT_TYPES.get(stated, stated), {})
+    return text
+
+
+def model_type_of(text: ConfigReader) -> str:
+    """The model type under the name that its defaults have."""
+    stated = text.text("model_type")
+    return TEXT_TYPES.get(stated, stated)
