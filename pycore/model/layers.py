@@ -112,6 +112,16 @@ class MoeMlp:
     """One correction term per expert, kept in float32."""
     router_dtype: str | None = None
     """The router's own element type, when it is not the model's."""
+    router_bias_counts: bool = True
+    """False where transformers keeps the corrections as a buffer: no model card counts them."""
+    gated: bool = True
+    """Experts have gate, up and down; otherwise up and down (Nemotron-H)."""
+    moe_latent_size: int = 0
+    """Width that routed experts work in, between two projections (Nemotron 3); 0: the model's."""
+    latent_bias: bool = False
+    shared_name: str = "mlp.shared_experts"
+    experts_renormalize: bool = True
+    """The weights of the chosen experts are made to add up to one, which fast kernels rely on."""
 
 
 FeedForward = DenseMlp | MoeMlp
@@ -128,3 +138,6 @@ class Layer:
     norm_bias: bool = False
     extra_tensors: tuple[Tensor, ...] = ()
     """Weights that only this family has."""
+    mixer_name: str = ""
+    """What the engine calls the mixer's module; empty: as most families do."""
+    feed_forward_name: str = "mlp"

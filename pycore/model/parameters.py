@@ -1,7 +1,7 @@
 """The tensors that a decoder layer is made of."""
 
 from collections.abc import Iterator
-from typing import assert_never
+from typing import Final, assert_never
 
 from pycore.errors import UnsupportedModel
 from pycore.model.layers import (
@@ -12,32 +12,48 @@ from pycore.model.layers import (
     Layer,
     MoeMlp,
     NoMixer,
+    ParallelMixers,
     SharedKeyValueAttention,
     SlidingWindowAttention,
 )
+from pycore.model.recurrent import (
+    GatedDeltaNet,
+    LinearAttention,
+    Mamba1,
+    Mamba2,
+    ShortConvolution,
+)
+from pycore.model.recurrent_parameters import recurrent_tensors
 from pycore.model.tensors import Linear, Rows, Split, Tensor, Vector
+
+ATTENTION: Final = "self_attn"
 
 
 def layer_tensors(layer: Layer, hidden_size: int) -> Iterator[Tensor]:
     """Every tensor of one decoder layer."""
-    yield from mixer_tensors(layer.mixer, hidden_size)
+    yield from mixer_tensors(layer.mixer, hidden_size, layer.mixer_name)
     yield from feed_forward_tensors(layer, hidden_size)
     yield from layer.extra_tensors
     for index, size in enumerate(layer.norm_sizes):
         yield Vector("norm", f"norm.{index}", size * (2 if layer.norm_bias else 1))
 
 
-def mixer_tensors(mixer: AnyMixer, hidden_size: int) -> Iterator[Tensor]:
-    """The tensors of what mixes tokens."""
+def mixer_tensors(mixer: AnyMixer, hidden_size: int, name: str = "") -> Iterator[Tensor]:
+    """The tensors of what mixes tokens, whose module the engine calls ``name``."""
     match mixer:
         case FullAttention():
-            yield from attention_tensors(mixer, hidden_size)
+            yield from attention_tensors(mixer, hidden_size, name or ATTENTION)
         case SlidingWindowAttention(attention=attention):
-            yield from attention_tensors(attention, hidden_size)
+            yield from attention_tensors(attention, hidden_size, name or ATTENTION)
         case ChunkedLocalAttention(attention=attention):
-            yield from attention_tensors(attention, hidden_size)
+            yield from attention_tensors(attention, hidden_size, name or ATTENTION)
         case SharedKeyValueAttention(attention=attention):
-            yield from attention_tensors(attention, hidden_size)
+            yield from attention_tensors(attention, hidden_size, name or ATTENTION)
+        case ParallelMixers():
+            yield from attention_tensors(mixer.attention, hidden_size, ATTENTION)
+            yield from mixer_tensors(mixer.recurrent, hidden_size, name)
+        case Mamba1() | Mamba2() | LinearAttention() | GatedDeltaNet() | ShortConvolution():
+            yield from recurrent_tensors(mixer, hidden_size, name)
         case NoMixer():
             return
         case _:
@@ -48,13 +64,15 @@ def mixer_tensors(mixer: AnyMixer, hidden_size: int) -> Iterator[Tensor]:
             )
 
 
-def attention_tensors(attention: FullAttention, hidden_size: int) -> Iterator[Tensor]:
+def attention_tensors(
+    attention: FullAttention, hidden_size: int, name: str = ATTENTION
+) -> Iterator[Tensor]:
     """Query, key, value and output projections, and the norms on queries and keys."""
     heads, kv_heads = attention.num_attention_heads, attention.num_key_value_heads
     query_rows = heads * attention.head_dim * (2 if attention.output_gate else 1)
     yield Linear(
         "attention",
-        "self_attn.qkv_proj",
+        f"{name}.qkv_proj",
         (
             Rows(query_rows),
             Rows(kv_heads * attention.head_dim, Split.KV_HEADS, attention.head_dim),
@@ -65,45 +83,46 @@ def attention_tensors(attention: FullAttention, hidden_size: int) -> Iterator[Te
     )
     yield Linear(
         "attention",
-        "self_attn.o_proj",
+        f"{name}.o_proj",
         (Rows(hidden_size, Split.REPLICATED),),
         heads * attention.v_head_dim,
         columns_split=True,
         bias=attention.output_bias,
     )
     if attention.sinks:
-        yield Vector("attention", "self_attn.sinks", heads, split=True)
-    yield from qk_norm_tensors(attention)
+        yield Vector("attention", f"{name}.sinks", heads, split=True)
+    yield from qk_norm_tensors(attention, name)
 
 
-def qk_norm_tensors(attention: FullAttention) -> Iterator[Tensor]:
+def qk_norm_tensors(attention: FullAttention, name: str = ATTENTION) -> Iterator[Tensor]:
     """Norms on queries and keys: one head wide, or as wide as all heads together."""
     heads, kv_heads = attention.num_attention_heads, attention.num_key_value_heads
     match attention.qk_norm:
         case "none":
             return
         case "head":
-            yield Vector("attention", "self_attn.q_norm", attention.head_dim)
-            yield Vector("attention", "self_attn.k_norm", attention.head_dim)
+            yield Vector("attention", f"{name}.q_norm", attention.head_dim)
+            yield Vector("attention", f"{name}.k_norm", attention.head_dim)
         case "full":
-            yield Vector("attention", "self_attn.q_norm", heads * attention.head_dim)
-            yield Vector("attention", "self_attn.k_norm", kv_heads * attention.head_dim)
+            yield Vector("attention", f"{name}.q_norm", heads * attention.head_dim)
+            yield Vector("attention", f"{name}.k_norm", kv_heads * attention.head_dim)
         case "full_split":
-            yield Vector("attention", "self_attn.q_norm", heads * attention.head_dim, split=True)
-            yield Vector("attention", "self_attn.k_norm", kv_heads * attention.head_dim, split=True)
+            yield Vector("attention", f"{name}.q_norm", heads * attention.head_dim, split=True)
+            yield Vector("attention", f"{name}.k_norm", kv_heads * attention.head_dim, split=True)
         case other:
             raise ValueError(other)
 
 
 def feed_forward_tensors(layer: Layer, hidden_size: int) -> Iterator[Tensor]:
     """The tensors of a dense or a routed feed-forward network."""
+    name = layer.feed_forward_name
     match layer.feed_forward:
         case DenseMlp() as mlp:
             yield from gated_mlp_tensors(
-                "mlp", "mlp", hidden_size, mlp.intermediate_size, gated=mlp.gated, bias=mlp.bias
+                "mlp", name, hidden_size, mlp.intermediate_size, gated=mlp.gated, bias=mlp.bias
             )
         case MoeMlp() as moe:
-            yield from moe_tensors(moe, hidden_size)
+            yield from moe_tensors(moe, hidden_size, name)
         case None:
             return
         case _:
@@ -135,34 +154,63 @@ def gated_mlp_tensors(
     )
 
 
-def moe_tensors(moe: MoeMlp, hidden_size: int) -> Iterator[Tensor]:
+def moe_tensors(moe: MoeMlp, hidden_size: int, name: str = "mlp") -> Iterator[Tensor]:
     """Router, routed experts and shared experts."""
     yield Linear(
         "router",
-        "mlp.gate",
+        f"{name}.gate",
         (Rows(moe.num_experts, Split.REPLICATED),),
         hidden_size,
         quantisable=False,
         dtype=moe.router_dtype,
     )
     if moe.router_bias:
-        yield Vector("router", "mlp.e_score_correction_bias", moe.num_experts, dtype="float32")
+        yield Vector(
+            "router",
+            f"{name}.e_score_correction_bias",
+            moe.num_experts,
+            dtype="float32",
+            counts=moe.router_bias_counts,
+        )
     yield from gated_mlp_tensors(
         "experts",
-        "mlp.experts",
-        hidden_size,
+        f"{name}.experts",
+        moe.moe_latent_size or hidden_size,
         moe.moe_intermediate_size,
+        gated=moe.gated,
         num_experts=moe.num_experts,
     )
+    if moe.moe_latent_size:
+        yield from latent_projections(moe, hidden_size, name)
     if moe.shared_intermediate_size:
         yield from gated_mlp_tensors(
-            "shared_expert", "mlp.shared_experts", hidden_size, moe.shared_intermediate_size
+            "shared_expert",
+            moe.shared_name,
+            hidden_size,
+            moe.shared_intermediate_size,
+            gated=moe.gated,
         )
     if moe.shared_expert_gate:
         yield Linear(
             "shared_expert",
-            "mlp.shared_expert_gate",
+            f"{name}.shared_expert_gate",
             (Rows(1, Split.REPLICATED),),
             hidden_size,
             quantisable=False,
+        )
+
+
+def latent_projections(moe: MoeMlp, hidden_size: int, name: str) -> Iterator[Tensor]:
+    """Into the width that routed experts work in, and back: whole on every rank."""
+    for own, rows, columns in (
+        ("fc1_latent_proj", moe.moe_latent_size, hidden_size),
+        ("fc2_latent_proj", hidden_size, moe.moe_latent_size),
+    ):
+        yield Linear(
+            "router",
+            f"{name}.{own}",
+            (Rows(rows, Split.REPLICATED),),
+            columns,
+            bias=moe.latent_bias,
+            bias_split=False,
         )

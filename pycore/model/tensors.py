@@ -84,11 +84,13 @@ class Vector:
     dtype: str | None = None
     least_per_rank: int = 0
     """Filled up to this on each rank, as a kernel wants it (DeepSeek-V4's sinks)."""
+    counts: bool = True
+    """False for what transformers keeps as a buffer, and so no model card counts."""
 
     @property
     def num_elements(self) -> int:
         """Elements of the whole model."""
-        return self.length
+        return self.length if self.counts else 0
 
 
 Tensor = Linear | Vector
