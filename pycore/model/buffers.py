@@ -1,6 +1,7 @@
 """What an engine makes for itself in a layer, and no checkpoint holds: scales, copies of weights."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pycore.model.latent import CompressedAttention, LatentAttention
 from pycore.model.layers import (
@@ -12,8 +13,9 @@ from pycore.model.layers import (
     SharedKeyValueAttention,
     SlidingWindowAttention,
 )
-from pycore.model.recurrent import KimiDeltaAttention
-from pycore.model.tensors import Tensor, Vector
+from pycore.model.recurrent import KimiDeltaAttention, Mamba2
+from pycore.model.recurrent_parameters import mamba2_convolution, mamba2_input_rows
+from pycore.model.tensors import Linear, Tensor, Vector
 
 NUM_SCALES = 4
 """Query, key, value and probability: one float32 each."""
@@ -22,7 +24,9 @@ NUM_SCALES = 4
 def buffer_tensors(mixer: AnyMixer) -> Iterator[Tensor]:
     """The buffers of one layer; a layer without a KV cache in elements has none.
 
+    A Mamba 2 registers its convolution a second time, as another view of the same weights.
     Source: vLLM 0.33.0, layers/attention/attention.py (set_default_quant_scales),
+    layers/mamba/mamba_mixer2.py, model_executor/models/falcon_h1.py (mup_vector),
     models/kimi_k3/nvidia/mla.py and kda.py.
     """
     match mixer:
@@ -31,9 +35,18 @@ def buffer_tensors(mixer: AnyMixer) -> Iterator[Tensor]:
             | SlidingWindowAttention()
             | ChunkedLocalAttention()
             | SharedKeyValueAttention()
-            | ParallelMixers()
         ):
             yield scales("self_attn.attn", NUM_SCALES)
+        case ParallelMixers():
+            yield from buffer_tensors(mixer.attention)
+            yield from buffer_tensors(mixer.recurrent)
+        case Mamba2():
+            yield replace(
+                mamba2_convolution(mixer, "mixer.conv_weights"), component="buffers", bias=False
+            )
+            if mixer.multipliers:
+                rows = mamba2_input_rows(mixer)
+                yield Linear("buffers", "mamba.mup_vector", rows, 1, quantisable=False)
         case CrossAttention():
             yield scales("self_attn.attn", NUM_SCALES)
             yield scales("encoder_attn.attn", NUM_SCALES)

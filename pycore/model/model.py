@@ -33,7 +33,9 @@ class Model:
     final_norm_size: int
     quantization: Quantization | None = None
     ends_on_every_stage: bool = False
-    """Embedding, head and final norm are held by the first and by the last pipeline stage."""
+    """Every pipeline stage holds embedding, head and final norm, whether it uses them or not."""
+    embedding_on_every_stage: bool = False
+    head_on_every_stage: bool = False
     extra_buffer_bytes: int = 0
     head_bias: bool = False
     outer_tensors: tuple[OuterTensor, ...] = ()

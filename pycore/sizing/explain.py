@@ -21,6 +21,7 @@ def explain_weights(stage: StageWeights, ledger: Ledger) -> None:
         weights.weights_bytes_per_rank,
         embedding_bytes=parts.get("embedding", 0),
         attention_bytes=parts.get("attention", 0),
+        recurrent_bytes=parts.get("recurrent", 0),
         mlp_bytes=parts.get("mlp", 0),
         experts_bytes=parts.get("experts", 0),
         shared_expert_bytes=parts.get("shared_expert", 0),

@@ -209,13 +209,13 @@ def outer_bytes(model: Model, ranks: Ranks, dtype: str, stage: int) -> Counter[s
     matrix = rows * model.hidden_size * width
     is_first = stage == 0
     is_last = stage == ranks.pipeline_parallel_size - 1
-    at_end = is_first or is_last
+    everywhere, tied = model.ends_on_every_stage, model.tie_word_embeddings
     total: Counter[str] = Counter()
-    if is_first or (at_end and (model.tie_word_embeddings or model.ends_on_every_stage)):
+    if is_first or everywhere or model.embedding_on_every_stage or (tied and is_last):
         total["embedding"] = matrix
-    if not model.tie_word_embeddings and (is_last or (at_end and model.ends_on_every_stage)):
+    if not tied and (is_last or everywhere or model.head_on_every_stage):
         total["lm_head"] = matrix + (rows * width if model.head_bias else 0)
-    if is_last or (at_end and model.ends_on_every_stage):
+    if is_last or everywhere:
         total["norm"] = model.final_norm_size * width
     total["buffers"] = model.extra_buffer_bytes + sum(
         table.num_bytes(dtype) for table in model.rotary_tables
@@ -239,6 +239,7 @@ def weights_bytes_per_rank(
     *,
     embedding_bytes: int,
     attention_bytes: int,
+    recurrent_bytes: int,
     mlp_bytes: int,
     experts_bytes: int,
     shared_expert_bytes: int,
@@ -251,12 +252,13 @@ def weights_bytes_per_rank(
     """Parameters and buffers of the largest rank, as the engine creates them.
 
     Linears are divided by TP; norms, routers and rotary tables are whole on every rank. A tower
-    is what reads images or sound.
+    is what reads images or sound; recurrent layers keep a state of fixed size (Mamba).
     Source: the model's own shapes; vLLM 0.33.0 for what is divided and what is not.
     """
     return (
         embedding_bytes
         + attention_bytes
+        + recurrent_bytes
         + mlp_bytes
         + experts_bytes
         + shared_expert_bytes
