@@ -4,6 +4,9 @@ from collections.abc import Iterator
 from typing import Final, assert_never
 
 from pycore.errors import UnsupportedModel
+from pycore.model.delta_parameters import delta_attention_tensors
+from pycore.model.latent import CompressedAttention, LatentAttention
+from pycore.model.latent_parameters import compressed_tensors, latent_tensors
 from pycore.model.layers import (
     AnyMixer,
     ChunkedLocalAttention,
@@ -18,6 +21,7 @@ from pycore.model.layers import (
 )
 from pycore.model.recurrent import (
     GatedDeltaNet,
+    KimiDeltaAttention,
     LinearAttention,
     Mamba1,
     Mamba2,
@@ -54,6 +58,12 @@ def mixer_tensors(mixer: AnyMixer, hidden_size: int, name: str = "") -> Iterator
             yield from mixer_tensors(mixer.recurrent, hidden_size, name)
         case Mamba1() | Mamba2() | LinearAttention() | GatedDeltaNet() | ShortConvolution():
             yield from recurrent_tensors(mixer, hidden_size, name)
+        case LatentAttention():
+            yield from latent_tensors(mixer, hidden_size)
+        case CompressedAttention():
+            yield from compressed_tensors(mixer, hidden_size)
+        case KimiDeltaAttention():
+            yield from delta_attention_tensors(mixer, hidden_size)
         case NoMixer():
             return
         case _:
