@@ -141,7 +141,7 @@ def test_the_page_keeps_its_prepared_answer_when_the_core_cannot_load(
     page = complaining_page
     page.goto(refusing_url)
     page.locator('html[data-core="failed"]').wait_for(state="attached")
-    figure = page.locator('data[data-figure="weights_bytes_per_rank"]').first
+    figure = page.locator('data[data-figure="loaded_weights_bytes_per_rank"]').first
     expect(figure).to_have_attribute("value", "70588581120")
 
 

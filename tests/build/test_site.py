@@ -7,21 +7,13 @@ import zipfile
 from pathlib import Path, PurePosixPath
 
 import pytest
-from assemble import build_site
 from freeze import own_sources
-from places import DIST, ROOT
+from places import ROOT
 from pyodide_runtime import SHIPPED
 
 LARGEST_OWN_CODE_BYTES = 90_000
 LARGEST_FIRST_VISIT_BYTES = 5_600_000
 STANDARD_LIBRARY_IMPORT = re.compile(r"^\s*(?:from|import) (\w+)", re.MULTILINE)
-
-
-@pytest.fixture(scope="module")
-def site() -> Path:
-    """Give the built site, brought up to date."""
-    build_site()
-    return DIST
 
 
 @pytest.fixture(scope="module")
