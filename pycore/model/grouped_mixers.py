@@ -43,8 +43,14 @@ PERIODS: Final = {
 EXCLUSIVE_WINDOWS: Final = ("cohere2", "cohere2_moe")
 
 
-def read_attention(reader: ConfigReader, *, sinks: bool = False) -> FullAttention:
-    """The heads that a layer of the config has."""
+def read_attention(
+    reader: ConfigReader, *, sinks: bool = False, of_own_width: bool = True
+) -> FullAttention:
+    """The heads that a layer of the config has.
+
+    ``of_own_width`` is False for classes that divide the model's width by its heads, whatever
+    head_dim says.
+    """
     heads = reader.integer("num_attention_heads", "n_head", "n_heads")
     kv_heads = reader.integer(
         "num_key_value_heads",
@@ -54,8 +60,8 @@ def read_attention(reader: ConfigReader, *, sinks: bool = False) -> FullAttentio
         "num_attention_groups",
         default=heads,
     )
-    head_dim = reader.optional_integer("head_dim", "kv_channels", minimum=0)
-    head_dim = head_dim or reader.integer("hidden_size", "n_embd", "d_model") // heads
+    stated = reader.optional_integer("head_dim", "kv_channels", minimum=0) if of_own_width else None
+    head_dim = stated or reader.integer("hidden_size", "n_embd", "d_model") // heads
     if head_dim == 0:
         raise reader.invalid("num_attention_heads", heads, "at most hidden_size")
     return FullAttention(heads, kv_heads, head_dim, head_dim, sinks=sinks)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from pycore.model.config_fields import ConfigReader
+from pycore.model.config_fields import MISSING, ConfigReader
 from pycore.model.grouped_mixers import read_attention
 from pycore.model.latent_mixers import read_latent
 from pycore.model.layer_pattern import (
@@ -29,6 +29,7 @@ from pycore.model.recurrent import (
     Mamba2,
     ShortConvolution,
 )
+from pycore.units import ceil_div
 
 Mixers = tuple[AnyMixer, ...]
 
@@ -61,12 +62,25 @@ def read_jamba(reader: ConfigReader) -> Mixers:
         intermediate_size=reader.integer("mamba_expand", default=2) * reader.integer("hidden_size"),
         state_size=reader.integer("mamba_d_state", default=16),
         conv_kernel=reader.integer("mamba_d_conv", default=4),
+        time_step_rank=read_time_step_rank(reader, "mamba_dt_rank"),
+        conv_bias=reader.flag("mamba_conv_bias", default=True),
+        proj_bias=reader.flag("mamba_proj_bias", default=False),
+        inner_norms=True,
     )
-    attention = read_attention(reader)
+    attention = read_attention(reader, of_own_width=False)
     period = reader.integer("attn_layer_period", default=8)
     offset = reader.integer("attn_layer_offset", default=4, minimum=0)
     count = read_num_layers(reader)
     return tuple(attention if index % period == offset else state for index in range(count))
+
+
+def read_time_step_rank(reader: ConfigReader, name: str) -> int:
+    """Width of what time steps are projected from: a sixteenth of the model's, unless stated."""
+    if reader.raw(name) in (MISSING, "auto"):
+        rank = ceil_div(reader.integer("hidden_size", "d_model"), 16)
+        reader.defaulted[name] = rank
+        return rank
+    return reader.integer(name)
 
 
 def read_mamba(reader: ConfigReader) -> Mixers:
@@ -77,6 +91,9 @@ def read_mamba(reader: ConfigReader) -> Mixers:
         intermediate_size=width or reader.integer("expand", default=2) * hidden_size,
         state_size=reader.integer("state_size", default=16),
         conv_kernel=reader.integer("conv_kernel", default=4),
+        time_step_rank=read_time_step_rank(reader, "time_step_rank"),
+        conv_bias=reader.flag("use_conv_bias", default=True),
+        proj_bias=reader.flag("use_bias", default=False),
     )
     return (state,) * read_num_layers(reader)
 
@@ -90,6 +107,8 @@ def read_mamba2(reader: ConfigReader) -> Mixers:
         state_size=reader.integer("state_size", default=128),
         conv_kernel=reader.integer("conv_kernel", default=4),
         intermediate_size=reader.integer("expand", default=2) * reader.integer("hidden_size"),
+        conv_bias=reader.flag("use_conv_bias", default=True),
+        proj_bias=reader.flag("use_bias", default=False),
     )
     return (state,) * read_num_layers(reader)
 
@@ -100,7 +119,12 @@ def read_falcon_h1(reader: ConfigReader) -> Mixers:
     width = reader.optional_integer("mamba_d_ssm")
     if width is None:
         width = reader.integer("mamba_expand", default=2) * reader.integer("hidden_size")
-    both = ParallelMixers(read_attention(reader), _bamba_state(reader, heads, width))
+    state = replace(
+        _bamba_state(reader, heads, width),
+        gated_norm=reader.flag("mamba_rms_norm", default=False),
+        multipliers=True,
+    )
+    both = ParallelMixers(read_attention(reader), state)
     return (both,) * read_num_layers(reader)
 
 
@@ -113,14 +137,19 @@ def _bamba_state(reader: ConfigReader, heads: int, width: int) -> Mamba2:
         state_size=reader.integer("mamba_d_state", default=256),
         conv_kernel=reader.integer("mamba_d_conv", default=4),
         intermediate_size=width,
+        conv_bias=reader.flag("mamba_conv_bias", default=True),
+        proj_bias=reader.flag("mamba_proj_bias", default=False),
     )
 
 
 def read_granite_hybrid(reader: ConfigReader) -> Mixers:
     """Granite 4: Mamba 2 in most layers; its small models have attention in all."""
     count = read_num_layers(reader)
-    kinds = read_kinds(reader, count, None, "layer_types", "layers_block_type")
-    attention = read_attention(reader)
+    kinds = read_kinds(
+        reader, count, lambda _: "linear_attention", "layer_types", "layers_block_type"
+    )
+    bias = reader.flag("attention_bias", default=False)
+    attention = replace(read_attention(reader, of_own_width=False), qkv_bias=bias, output_bias=bias)
     if all(kind in ATTENTION_NAMES for kind in kinds):
         return (attention,) * count
     heads = reader.integer("mamba_n_heads", default=128)
@@ -144,6 +173,8 @@ def read_nemotron_h(reader: ConfigReader) -> Mixers:
         conv_kernel=reader.integer("conv_kernel", "mamba_d_conv", default=4),
         intermediate_size=heads * head_dim,
         ssm_dtype=reader.text("mamba_ssm_cache_dtype", default="float32"),
+        conv_bias=reader.flag("use_conv_bias", "mamba_conv_bias", default=True),
+        proj_bias=reader.flag("use_bias", default=False),
     )
     nothing = NoMixer()
     mixers = {**named(read_attention(reader), state), "mlp": nothing, "moe": nothing}
@@ -191,7 +222,15 @@ def read_qwen_gdn(reader: ConfigReader) -> Mixers:
     count = read_num_layers(reader)
     period = reader.integer("full_attention_interval", default=4)
     kinds = read_kinds(reader, count, every(period, "full_attention", "linear_attention"))
-    return arranged(reader, kinds, named(read_attention(reader), _delta_net(reader, stated)))
+    attention = replace(
+        read_attention(reader),
+        qkv_bias=reader.has("qkv_bias") and reader.flag("qkv_bias", default=False),
+        qk_norm="head",
+        output_gate=not reader.has("attn_output_gate")
+        or reader.flag("attn_output_gate", default=True),
+    )
+    state = replace(_delta_net(reader, stated), interleaved=is_next)
+    return arranged(reader, kinds, named(attention, state))
 
 
 def _delta_net(reader: ConfigReader, ssm_dtype: str | None) -> GatedDeltaNet:
@@ -219,6 +258,7 @@ def read_olmo_hybrid(reader: ConfigReader) -> Mixers:
         linear_value_head_dim=reader.integer("linear_value_head_dim", default=2 * key_dim),
         linear_conv_kernel_dim=reader.integer("linear_conv_kernel_dim", default=4),
         flashinfer_prefill=False,
+        decay_dtype=None,
     )
     kinds = read_kinds(
         reader, read_num_layers(reader), every(4, "full_attention", "linear_attention")
@@ -231,9 +271,10 @@ def read_lfm2(reader: ConfigReader) -> Mixers:
     state = ShortConvolution(
         width=reader.integer("conv_dim", "hidden_size"),
         conv_kernel=reader.integer("conv_L_cache", default=3),
+        bias=reader.flag("conv_bias", default=False),
     )
     count = read_num_layers(reader)
-    attention = read_attention(reader)
+    attention = replace(read_attention(reader, of_own_width=False), qk_norm="head")
     listed = reader.sequence("full_attn_idxs")
     if listed is not None and not reader.has("layer_types"):
         return tuple(attention if index in listed else state for index in range(count))
