@@ -48,10 +48,10 @@ def input_projection(mixer: KimiDeltaAttention, hidden_size: int) -> Linear:
     width = Rows(mixer.num_heads * mixer.head_dim)
     strength = Rows(mixer.num_heads)
     decay = Rows(mixer.head_dim, Split.REPLICATED)
+    rows: tuple[Rows, ...] = (*((width,) * 3), strength, decay)
+    multiple = 1
     if mixer.full_rank_gate:
-        rows, multiple = ((width,) * 4 + (decay, strength)), FULL_RANK_ROWS_MULTIPLE
-    else:
-        rows, multiple = ((width,) * 3 + (strength, decay)), 1
+        rows, multiple = (*((width,) * 4), decay, strength), FULL_RANK_ROWS_MULTIPLE
     return Linear(
         "recurrent", "self_attn.in_proj_qkvgfab", rows, hidden_size, rows_multiple=multiple
     )

@@ -52,7 +52,7 @@ def down_projections(mixer: LatentAttention, hidden_size: int) -> Iterator[Tenso
         if mixer.output_gate:
             yield Linear("attention", "self_attn.g_proj", (gate,), hidden_size)
     else:
-        rows = (whole(mixer.q_lora_rank), latent)
+        rows: tuple[Rows, ...] = (whole(mixer.q_lora_rank), latent)
         name = "self_attn.fused_qkv_a_proj"
         if mixer.output_gate:
             rows, name = (*rows, gate), "self_attn.fused_qkv_a_g_proj"
