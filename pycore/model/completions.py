@@ -31,6 +31,8 @@ TEXT_TYPES: Final = {
     "glm4v": "glm4v_text",
     "glm4v_moe": "glm4v_moe_text",
     "kimi_k2": "deepseek_v3",
+    "kimi_k25": "deepseek_v3",
+    "kimi_k3": "kimi_linear",
 }
 
 
