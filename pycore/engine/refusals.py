@@ -15,12 +15,12 @@ from pycore.engine.vllm import Settings, has_bfloat16
 from pycore.hardware.accelerators import Accelerator
 from pycore.model.layers import MoeMlp
 from pycore.model.model import Model
+from pycore.model.module_forms import layer_forms
 from pycore.model.parameters import layer_tensors
 from pycore.model.tensors import Linear, Split, Vector
 from pycore.scenario import Scenario
 from pycore.units import gib, round_up
 
-FP8_CAPABILITY: Final = (7, 5)
 LARGEST_TENSOR_PARALLEL: Final = 128
 MORE_ROOM: Final = (
     "Try increasing `gpu_memory_utilization` (which also controls CPU memory on the CPU backend) "
@@ -120,16 +120,17 @@ def capability_text(accelerator: Accelerator) -> str:
 
 
 def quantization_missing(settings: Settings, accelerator: Accelerator) -> Refusal | None:
-    """fp8 weights on a GPU that has no kernel for them."""
-    capability = accelerator.compute_capability
-    if settings.quantization is None or capability is None or capability >= FP8_CAPABILITY:
+    """Quantised weights on a GPU that has no kernel for them."""
+    quantization, capability = settings.quantization, accelerator.compute_capability
+    if quantization is None or capability is None:
         return None
-    needed, current = FP8_CAPABILITY, capability
+    current = 10 * capability[0] + capability[1]
+    if current >= quantization.lowest_capability:
+        return None
     return Refusal(
         "quantisation_not_on_accelerator",
-        f"The quantization method {settings.quantization.method} is not supported for the current "
-        f"GPU. Minimum capability: {needed[0]}{needed[1]}. Current capability: "
-        f"{current[0]}{current[1]}.",
+        f"The quantization method {quantization.method} is not supported for the current GPU. "
+        f"Minimum capability: {quantization.lowest_capability}. Current capability: {current}.",
         "quantization",
     )
 
@@ -300,15 +301,18 @@ def odd_blocks(scenario: Scenario, model: Model, settings: Settings) -> Refusal 
 
     Source: vLLM 0.33.0, quantization/utils/fp8_utils.py, validate_fp8_block_shape.
     """
-    quantization = settings.quantization
     size = scenario.tensor_parallel_size
-    if quantization is None or quantization.block is None or size == 1:
+    if settings.quantization is None or size == 1:
         return None
-    block_n, block_k = quantization.block
-    for layer in dict.fromkeys(model.layers):
+    forms = layer_forms(model, settings.quantization)
+    for layer, own in dict(zip(model.layers, forms, strict=True)).items():
         for tensor in layer_tensors(layer, model.hidden_size):
-            if not isinstance(tensor, Linear) or not tensor.quantisable or tensor.num_experts:
+            form = own.get(tensor.name)
+            if form is None or form.alignment != "block" or not isinstance(tensor, Linear):
                 continue
+            if tensor.num_experts:
+                continue
+            block_n, block_k = form.block or (1, 1)
             if tensor.columns_split and tensor.columns // size % block_k:
                 return unaligned("input_size_per_partition", tensor.columns // size, "k", block_k)
             if tensor.columns_split:

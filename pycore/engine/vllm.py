@@ -9,7 +9,7 @@ from pycore import dtypes
 from pycore.engine.versions import EngineVersion, find_version
 from pycore.hardware.accelerators import Accelerator
 from pycore.model.model import Model
-from pycore.model.quantization import ONLINE_FP8, Quantization
+from pycore.model.quantization import ONLINE, Quantization
 from pycore.scenario import Scenario
 from pycore.units import GIB
 
@@ -121,6 +121,6 @@ def resolve_kv_cache_dtype(asked: str, dtype: str) -> str:
 
 def resolve_quantization(scenario: Scenario, model: Model) -> Quantization | None:
     """The form of the weights: the checkpoint's own, or quantised while loading."""
-    if model.quantization is None and scenario.quantization == "fp8":
-        return ONLINE_FP8
+    if model.quantization is None and scenario.quantization is not None:
+        return ONLINE[scenario.quantization]
     return model.quantization

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from pycore.model.layers import Layer, MoeMlp
+from pycore.model.module_names import DECODER, ModuleNames
 from pycore.model.parameters import layer_tensors
 from pycore.model.quantization import Quantization
 from pycore.model.rotary import RotaryTable
@@ -32,6 +33,8 @@ class Model:
     rotary_tables: tuple[RotaryTable, ...]
     final_norm_size: int
     quantization: Quantization | None = None
+    names: ModuleNames = DECODER
+    """What the engine calls the model's modules, by which checkpoints say how each is kept."""
     ends_on_every_stage: bool = False
     """Every pipeline stage holds embedding, head and final norm, whether it uses them or not."""
     embedding_on_every_stage: bool = False

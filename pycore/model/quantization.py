@@ -1,74 +1,87 @@
-"""How a checkpoint stores its weights: element widths, scales, and which linears keep out.
+"""How a checkpoint stores its weights, read from ``quantization_config``.
 
-Read from ``quantization_config``. What is not understood is refused by name.
+hf_quant_config.json is read from the same place: the caller puts it there, as the engine does.
+What is not understood is refused by name.
 """
 
-import re
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from pycore.errors import InvalidRequest
+from pycore.model.compressed_tensors import read_compressed_tensors
 from pycore.model.config_fields import ConfigReader
+from pycore.model.float8 import read_deepseek_v4, read_fbgemm, read_fp8
+from pycore.model.four_bit_experts import read_mxfp4
+from pycore.model.integer_groups import read_awq, read_bitsandbytes, read_gptq
+from pycore.model.modelopt import METHODS as MODELOPT_METHODS
+from pycore.model.modelopt import read_modelopt, read_mxfp8
+from pycore.model.online_quantization import ONLINE
+from pycore.model.quantization_rule import Quantization
 
-# Modules that engines keep in the model's dtype whether a checkpoint lists them or not.
-ALWAYS_IGNORED: Final = re.compile(
-    r"(lm_head|embed|norm|gate|router|e_score_correction_bias|shared_expert_gate)$"
-)
+__all__ = ["ONLINE", "Quantization", "read_quantization"]
 
-
-@dataclass(frozen=True, slots=True)
-class Quantization:
-    """fp8 weights: one byte an element, and float32 scales.
-
-    ``block`` is the rows and columns that share one scale; None means one scale for each matrix.
-    ``online`` quantises a checkpoint of wider elements when it is loaded.
-    """
-
-    method: str
-    block: tuple[int, int] | None = None
-    static_activation_scale: bool = False
-    online: bool = False
-
-
-ONLINE_FP8: Final = Quantization("fp8", online=True)
+READERS: Final[Mapping[str, Callable[[ConfigReader], Quantization]]] = {
+    "fp8": read_fp8,
+    "fbgemm_fp8": read_fbgemm,
+    "awq": read_awq,
+    "gptq": read_gptq,
+    "compressed-tensors": read_compressed_tensors,
+    "modelopt": read_modelopt,
+    "mxfp4": read_mxfp4,
+    "mxfp8": read_mxfp8,
+    "bitsandbytes": read_bitsandbytes,
+}
 
 
 def read_quantization(reader: ConfigReader) -> Quantization | None:
     """The checkpoint's own quantisation, or None when its weights are in the model's dtype."""
-    section = reader.section("quantization_config", "compression_config")
+    section = quantization_section(reader)
     if section is None:
         return None
-    method = section.text("quant_method")
-    if method != "fp8":
+    method = method_name(section)
+    if method == "":
+        return None
+    if method == "fp8" and reader.fields.get("model_type") == "deepseek_v4":
+        return read_deepseek_v4(section, reader.text("expert_dtype", default="fp4"))
+    if method not in READERS:
         raise InvalidRequest(
             f"{section.path}.quant_method",
             "unsupported_quantization",
-            f"weights quantised with {method or 'an unnamed method'} cannot be sized yet",
-            ("fp8",),
+            f"weights quantised with {method[:40]} cannot be sized yet",
+            (*READERS,),
         )
-    refuse_partial(section)
-    scheme = section.text("activation_scheme", default="dynamic")
-    return Quantization("fp8", read_block(section), static_activation_scale=scheme == "static")
+    return READERS[method](section)
 
 
-def refuse_partial(section: ConfigReader) -> None:
-    """Refuse a checkpoint that leaves some ordinary linears unquantised."""
-    for names in ("modules_to_not_convert", "ignored_layers"):
-        for name in section.sequence(names) or ():
-            if not isinstance(name, str) or not ALWAYS_IGNORED.search(name):
-                raise InvalidRequest(
-                    f"{section.path}.{names}",
-                    "unsupported_quantization",
-                    f"a checkpoint that leaves {name!r} unquantised cannot be sized yet",
-                )
+def quantization_section(reader: ConfigReader) -> ConfigReader | None:
+    """Where the quantisation is described: at the top, or in the part about text.
+
+    Source: vLLM 0.33.0, transformers_utils/model_arch_config_convertor.py.
+    """
+    section = reader.section("quantization_config", "compression_config")
+    if section is not None:
+        return section
+    text = reader.fields.get("text_config")
+    if isinstance(text, Mapping) and text.get("quantization_config") is not None:
+        inner = reader.section("text_config")
+        return None if inner is None else inner.section("quantization_config")
+    return None
 
 
-def read_block(section: ConfigReader) -> tuple[int, int] | None:
-    """Rows and columns that share one scale."""
-    block = section.sequence("weight_block_size")
-    if block is None:
-        return None
-    if len(block) != 2:
-        raise section.invalid("weight_block_size", block, "two whole numbers")
-    rows, columns = (section.checked_integer("weight_block_size", size) for size in block)
-    return rows, columns
+def method_name(section: ConfigReader) -> str:
+    """The method; ModelOpt's older files name only their producer, and without one are ignored.
+
+    Source: vLLM 0.33.0, transformers_utils/model_arch_config_convertor.py,
+    _normalize_quantization_config.
+    """
+    producer = section.fields.get("producer")
+    inner = section.fields.get("quantization")
+    by_modelopt = isinstance(producer, Mapping) and producer.get("name") == "modelopt"
+    if isinstance(inner, Mapping) and (by_modelopt or "modelopt_quant_config" in inner):
+        algorithm = str(inner.get("quant_algo") or "").upper()
+        if algorithm in MODELOPT_METHODS:
+            return "modelopt"
+    method = section.text("quant_method").lower().replace("_", "-")
+    if method.startswith("modelopt"):
+        return "modelopt"
+    return "fbgemm_fp8" if method == "fbgemm-fp8" else method

@@ -14,17 +14,27 @@ from typing import Final, assert_never
 
 from pycore.dtypes import element_bytes
 from pycore.model.buffers import buffer_tensors
-from pycore.model.layers import Layer, MoeMlp
+from pycore.model.latent import LatentAttention
+from pycore.model.layers import (
+    ChunkedLocalAttention,
+    FullAttention,
+    Layer,
+    MoeMlp,
+    ParallelMixers,
+    SharedKeyValueAttention,
+    SlidingWindowAttention,
+)
 from pycore.model.model import Model
+from pycore.model.module_forms import Forms, head_form, layer_forms, outer_form
 from pycore.model.parameters import layer_tensors
 from pycore.model.quantization import Quantization
 from pycore.model.tensors import Linear, Split, Tensor, Vector
+from pycore.model.weight_formats import WeightFormat, format_bytes
 from pycore.units import ceil_div, round_up
 
 VOCABULARY_MULTIPLE: Final = 64
-SCALE_BYTES: Final = 4
-# A quantised checkpoint may carry scales for the KV cache: two float32 parameters a layer.
-KV_SCALE_BYTES: Final = 8
+# Finer blocks than this no kernel takes.
+LEAST_BLOCK: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,46 +115,32 @@ def widened(linear: Linear, least: int) -> Linear:
     return replace(linear, rows=rows, columns=columns)
 
 
-def linear_bytes(
-    linear: Linear, ranks: Ranks, dtype: str, quantization: Quantization | None
-) -> int:
+def linear_bytes(linear: Linear, ranks: Ranks, dtype: str, form: WeightFormat | None) -> int:
     """Bytes that one rank holds of a linear: elements, biases and scales."""
     experts, rows, columns = rank_shape(linear, ranks)
     num_rows = sum(rows)
     bias_rows = num_rows if linear.bias else 0
-    if quantization is None or not linear.quantisable:
+    if form is None:
         width = element_bytes(linear.dtype or dtype)
         return experts * (num_rows * columns + bias_rows) * width
-    scales = scale_bytes(rows, columns, quantization, routed=linear.num_experts > 0)
-    return experts * (num_rows * columns + bias_rows * element_bytes(dtype) + scales)
+    width = element_bytes(dtype)
+    routed = linear.num_experts > 0
+    if routed and form.alignment == "block":
+        form = refined(form, rows, columns)
+    return experts * (format_bytes(form, rows, columns, width, routed=routed) + bias_rows * width)
 
 
-def scale_bytes(
-    rows: Sequence[int], columns: int, quantization: Quantization, *, routed: bool
-) -> int:
-    """Bytes of the float32 scales of one fp8 weight.
-
-    One for each block of rows and columns; without blocks one for each fused matrix, and as many
-    again for activations where the checkpoint fixes them.
-    """
-    if quantization.block is None:
-        return SCALE_BYTES * len(rows) * (2 if quantization.static_activation_scale else 1)
-    block_rows, block_columns = quantization.block
-    if not routed:
-        return SCALE_BYTES * ceil_div(sum(rows), block_rows) * ceil_div(columns, block_columns)
-    width = rows[0] if len(rows) > 1 else columns
-    block_rows, block_columns = refined_block(width, quantization.block)
-    grid_rows = sum(ceil_div(part, block_rows) for part in rows)
-    return SCALE_BYTES * grid_rows * ceil_div(columns, block_columns)
-
-
-def refined_block(width: int, block: tuple[int, int]) -> tuple[int, int]:
-    """The block that a routed expert's scales cover on a rank with ``width`` of each expert.
+def refined(form: WeightFormat, rows: Sequence[int], columns: int) -> WeightFormat:
+    """Blocks of a routed expert on a rank: finer where its width is no whole number of blocks.
 
     Where TP cuts through a block, every scale is repeated on a grid fine enough for the cut.
-    Source: worked out from what vLLM 0.33.0 creates for experts 192 and 96 wide in 128-blocks.
+    Source: vLLM 0.33.0, fused_moe/oracle/fp8.py, refine_fp8_moe_block_shape.
     """
-    return (gcd(width, block[0]), gcd(width, block[1])) if width % block[0] else block
+    block_rows, block_columns = form.block or (1, 1)
+    if all(part % block_rows == 0 for part in rows) and columns % block_columns == 0:
+        return form
+    side = gcd(block_rows, block_columns, columns, *rows)
+    return form if side < LEAST_BLOCK else replace(form, block=(side, side))
 
 
 def vector_bytes(vector: Vector, ranks: Ranks, dtype: str) -> int:
@@ -153,11 +149,11 @@ def vector_bytes(vector: Vector, ranks: Ranks, dtype: str) -> int:
     return max(length, vector.least_per_rank) * element_bytes(vector.dtype or dtype)
 
 
-def tensor_bytes(tensor: Tensor, ranks: Ranks, dtype: str, quant: Quantization | None) -> int:
+def tensor_bytes(tensor: Tensor, ranks: Ranks, dtype: str, form: WeightFormat | None) -> int:
     """Bytes that one rank holds of a tensor."""
     match tensor:
         case Linear():
-            return linear_bytes(tensor, ranks, dtype, quant)
+            return linear_bytes(tensor, ranks, dtype, form)
         case Vector():
             return vector_bytes(tensor, ranks, dtype)
         case _:
@@ -165,16 +161,14 @@ def tensor_bytes(tensor: Tensor, ranks: Ranks, dtype: str, quant: Quantization |
 
 
 def layer_bytes(
-    layer: Layer, hidden_size: int, ranks: Ranks, dtype: str, quant: Quantization | None
+    layer: Layer, hidden_size: int, ranks: Ranks, dtype: str, forms: Forms
 ) -> Counter[str]:
     """Bytes of one decoder layer on one rank, by component."""
     total: Counter[str] = Counter()
     for tensor in layer_tensors(layer, hidden_size):
-        total[tensor.component] += tensor_bytes(tensor, ranks, dtype, quant)
+        total[tensor.component] += tensor_bytes(tensor, ranks, dtype, forms.get(tensor.name))
     for tensor in buffer_tensors(layer.mixer):
         total[tensor.component] += tensor_bytes(tensor, ranks, dtype, None)
-    if quant is not None and not quant.online:
-        total["attention"] += KV_SCALE_BYTES
     if isinstance(layer.feed_forward, MoeMlp) and ranks.enable_expert_parallel:
         # Where each expert lives: one int32 for every expert of the model.
         total["buffers"] += 4 * layer.feed_forward.num_experts
@@ -186,23 +180,58 @@ def stage_weights(
     model: Model, ranks: Ranks, dtype: str, quantization: Quantization | None
 ) -> tuple[StageWeights, ...]:
     """Bytes on the largest rank of each pipeline stage."""
-    per_layer: dict[Layer, Counter[str]] = {}
+    forms = layer_forms(model, quantization)
+    kinds = [(layer, id(own)) for layer, own in zip(model.layers, forms, strict=True)]
+    per_kind = {
+        kind: layer_bytes(kind[0], model.hidden_size, ranks, dtype, own)
+        + cache_scales(kind[0], ranks, dtype, quantization)
+        for kind, own in dict(zip(kinds, forms, strict=True)).items()
+    }
     stages = []
     first = 0
     for stage, count in enumerate(layers_by_stage(len(model.layers), ranks.pipeline_parallel_size)):
-        total = outer_bytes(model, ranks, dtype, stage)
+        total = outer_bytes(model, ranks, dtype, stage, head_form(model, quantization))
         total.update(outer_tensor_bytes(model, ranks, dtype, quantization, stage))
-        for layer, repeats in Counter(model.layers[first : first + count]).items():
-            if layer not in per_layer:
-                per_layer[layer] = layer_bytes(layer, model.hidden_size, ranks, dtype, quantization)
-            for component, num_bytes in per_layer[layer].items():
+        for kind, repeats in Counter(kinds[first : first + count]).items():
+            for component, num_bytes in per_kind[kind].items():
                 total[component] += repeats * num_bytes
         first += count
         stages.append(StageWeights(count, dict(total)))
     return tuple(stages)
 
 
-def outer_bytes(model: Model, ranks: Ranks, dtype: str, stage: int) -> Counter[str]:
+def cache_scales(
+    layer: Layer, ranks: Ranks, dtype: str, quantization: Quantization | None
+) -> Counter[str]:
+    """Bytes of what a quantised checkpoint may say of the KV cache, in layers with attention."""
+    if quantization is None:
+        return Counter()
+    extras, heads = quantization.attention_scales, 0
+    match layer.mixer:
+        case LatentAttention():
+            extras = quantization.latent_scales
+        case FullAttention() | SlidingWindowAttention() | ChunkedLocalAttention():
+            heads = cached_heads(layer.mixer, ranks)
+        case ParallelMixers(attention=attention):
+            heads = cached_heads(attention, ranks)
+        case SharedKeyValueAttention(attention=attention):
+            heads = cached_heads(attention, ranks)
+        case _:
+            return Counter()
+    return Counter(attention=extras.num_bytes(heads, 0, element_bytes(dtype)))
+
+
+def cached_heads(
+    mixer: FullAttention | SlidingWindowAttention | ChunkedLocalAttention, ranks: Ranks
+) -> int:
+    """Key-value heads that one rank caches."""
+    attention = mixer if isinstance(mixer, FullAttention) else mixer.attention
+    return max(1, attention.num_key_value_heads // ranks.tensor_parallel_size)
+
+
+def outer_bytes(
+    model: Model, ranks: Ranks, dtype: str, stage: int, head: WeightFormat | None = None
+) -> Counter[str]:
     """Bytes of what stands around the layers of a stage: embedding, head, norm, buffers."""
     width = element_bytes(dtype)
     rows = padded_vocab_size(vocab_size=model.vocab_size) // ranks.tensor_parallel_size
@@ -214,7 +243,9 @@ def outer_bytes(model: Model, ranks: Ranks, dtype: str, stage: int) -> Counter[s
     if is_first or everywhere or model.embedding_on_every_stage or (tied and is_last):
         total["embedding"] = matrix
     if not tied and (is_last or everywhere or model.head_on_every_stage):
-        total["lm_head"] = matrix + (rows * width if model.head_bias else 0)
+        bias = rows * width if model.head_bias else 0
+        form = format_bytes(head, (rows,), model.hidden_size, width) if head else matrix
+        total["lm_head"] = form + bias
     if is_last or everywhere:
         total["norm"] = model.final_norm_size * width
     total["buffers"] = model.extra_buffer_bytes + sum(
@@ -230,7 +261,8 @@ def outer_tensor_bytes(
     total: Counter[str] = Counter()
     for outer in model.outer_tensors:
         if outer.on_ranks and outer.place.is_on(stage, ranks.pipeline_parallel_size):
-            num_bytes = tensor_bytes(outer.tensor, ranks, dtype, quant)
+            form = outer_form(model, quant, outer.tensor)
+            num_bytes = tensor_bytes(outer.tensor, ranks, dtype, form)
             total[outer.tensor.component] += outer.repeats * num_bytes
     return total
 

@@ -1,0 +1,71 @@
+"""Quantising while loading: ``--quantization`` on a checkpoint in the model's dtype.
+
+The sizes are of what is left when loading is done; while it loads, a layer at a time is held in
+the model's dtype.
+Source: vLLM 0.33.0, config/quantization.py and quantization/online.
+"""
+
+from dataclasses import replace
+from typing import Final
+
+from pycore.model.module_names import Module, ModuleNames
+from pycore.model.quantization_rule import Choose, Quantization, Rule
+from pycore.model.weight_formats import (
+    FLOAT32,
+    FP8_CHANNEL,
+    FP8_TENSOR,
+    INT8_CHANNEL,
+    MXFP4,
+    MXFP8,
+    NVFP4,
+    Extras,
+    WeightFormat,
+    fp8_block,
+)
+
+ONE_SCALE: Final = Extras(linear_bytes=FLOAT32)
+FP8_WHOLE: Final = replace(FP8_TENSOR, extras=ONE_SCALE, routed_extras=ONE_SCALE)
+"""One scale for a linear with all that is fused in it."""
+
+BLOCKS: Final = replace(fp8_block(128, 128), alignment="none")
+
+
+def everywhere(linear: WeightFormat | None, experts: WeightFormat | None) -> Rule:
+    """One form for linears and one for routed experts; embeddings and heads keep the dtype."""
+
+    def rule(names: ModuleNames) -> Choose:
+        del names
+        return lambda module: form_of(module, linear, experts)
+
+    return rule
+
+
+def form_of(
+    module: Module, linear: WeightFormat | None, experts: WeightFormat | None
+) -> WeightFormat | None:
+    """The form of a module by its kind."""
+    match module.kind:
+        case "linear":
+            return linear
+        case "experts":
+            return experts
+        case "head":
+            return None
+
+
+def online(method: str, linear: WeightFormat | None, experts: WeightFormat | None) -> Quantization:
+    """A quantisation at load."""
+    return Quantization(method, everywhere(linear, experts), lowest_capability=75, online=True)
+
+
+ONLINE: Final = {
+    # The engine takes the short name as the first of these.
+    "fp8": online("fp8", FP8_WHOLE, FP8_WHOLE),
+    "fp8_per_tensor": online("fp8_per_tensor", FP8_WHOLE, FP8_WHOLE),
+    "fp8_per_channel": online("fp8_per_channel", FP8_CHANNEL, FP8_CHANNEL),
+    "fp8_per_block": online("fp8_per_block", BLOCKS, BLOCKS),
+    "mxfp8": online("mxfp8", MXFP8, MXFP8),
+    "mxfp4": online("mxfp4", MXFP4, MXFP4),
+    "int8_per_channel_weight_only": online("int8_per_channel_weight_only", None, INT8_CHANNEL),
+    "nvfp4_per_token": online("nvfp4_per_token", None, NVFP4),
+}

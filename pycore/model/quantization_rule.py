@@ -1,0 +1,60 @@
+"""How a checkpoint stores its weights: which form each module has.
+
+``quantization_config`` (or hf_quant_config.json, which the caller puts in its place) names a
+method; the method's rule says for every module of the engine's whether it is kept in the model's
+dtype or in one of the ``WeightFormat``s. What is not understood is refused by name.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from pycore.errors import InvalidRequest
+from pycore.model.config_fields import ConfigReader
+from pycore.model.module_names import Module, ModuleNames
+from pycore.model.weight_formats import Extras, WeightFormat
+
+Choose = Callable[[Module], WeightFormat | None]
+"""The form of a module; None where it is kept in the model's dtype."""
+Rule = Callable[[ModuleNames], Choose]
+"""How a method chooses, for a model whose modules have these names."""
+
+NO_SCALES: Final = Extras()
+KV_SCALES: Final = Extras(linear_elements=4)
+"""Scales of query, key, value and probability that a checkpoint may carry, in the model's dtype.
+
+Source: vLLM 0.33.0, quantization/kv_cache.py, BaseKVCacheMethod.create_weights.
+"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Quantization:
+    """A method of quantisation, with what it says of each module.
+
+    ``method`` is the engine's name for it; ``lowest_capability`` what its kernels need.
+    """
+
+    method: str
+    rule: Rule
+    lowest_capability: int
+    dtypes: tuple[str, ...] = ("bfloat16", "float16")
+    """The model dtypes that it can be combined with."""
+    kv_cache_dtype: str | None = None
+    """What "auto" becomes for the KV cache; None keeps the model's dtype."""
+    attention_scales: Extras = NO_SCALES
+    """Parameters that each attention layer holds for a quantised cache."""
+    latent_scales: Extras = NO_SCALES
+    """The same for layers of latent attention."""
+    online: bool = False
+    """Quantised while loading, from a checkpoint that is not."""
+    refusal: str = ""
+    """Why the engine would not start with it, in its own words."""
+    declared: ConfigReader | None = None
+    """Where it was read from."""
+
+
+def unsupported(section: ConfigReader, field: str, what: str) -> InvalidRequest:
+    """The failure for a quantisation that cannot be sized."""
+    return InvalidRequest(
+        f"{section.path}.{field}", "unsupported_quantization", f"{what} cannot be sized yet"
+    )
