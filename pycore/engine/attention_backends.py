@@ -248,12 +248,22 @@ def candidates(needs: AttentionNeeds, gpu: Capability) -> Candidates:
             return ((COMPRESSED, lambda *_: True),)
 
 
-def choose_backend(needs: AttentionNeeds, gpu: Capability, block_size: int | None) -> Backend:
+def choose_backend(
+    needs: AttentionNeeds,
+    gpu: Capability,
+    block_size: int | None,
+    *,
+    uneven_heads: bool = False,
+) -> Backend:
     """The engine's backend for this layer; a block size that was asked for rules out the others.
 
-    Source: vLLM 0.33.0, platforms/cuda.py, get_attn_backend_cls.
+    Where heads differ in width from layer to layer (Gemma 4), Triton serves all of them.
+
+    Source: vLLM 0.33.0, platforms/cuda.py, get_attn_backend_cls; model_executor/models/config.py,
+    Gemma4Config, without FlashAttention 4.
     """
-    for backend, serves in candidates(needs, gpu):
+    order = ((TRITON_ATTN, _triton),) if uneven_heads else candidates(needs, gpu)
+    for backend, serves in order:
         if (block_size is None or backend.reads(block_size)) and serves(needs, gpu):
             return backend
     raise NoAttentionBackendError(needs)

@@ -73,14 +73,21 @@ def windows_as_full_attention(layers: Sequence[LayerSpecs]) -> list[LayerSpecs]:
         for run in layers
         if isinstance(run.spec, FullAttentionSpec | MLAAttentionSpec)
     }
+    promoted = list(layers)
     if full_block_sizes:
         one_size = full_block_sizes.pop() if len(full_block_sizes) == 1 else None
-        layers = merged([replace(run, spec=_kept_whole(run.spec, one_size)) for run in layers])
-    if not of_one_kind(layers):
+        promoted = merged([replace(run, spec=_kept_whole(run.spec, one_size)) for run in layers])
+    if not of_one_kind(promoted):
         raise PagesDoNotUnifyError(
             "the hybrid KV cache manager is off, and these layers cannot be kept as one kind"
         )
-    return list(layers)
+    if _num_window_sizes(layers) > 1 and all(
+        isinstance(run.spec, FullAttentionSpec) for run in promoted
+    ):
+        raise PagesDoNotUnifyError(
+            "the hybrid KV cache manager is off, and windows of several sizes make no one group"
+        )
+    return promoted
 
 
 def full_allocation_helps(layers: Sequence[LayerSpecs]) -> bool:
@@ -89,10 +96,26 @@ def full_allocation_helps(layers: Sequence[LayerSpecs]) -> bool:
     Source: vLLM 0.33.0, _try_get_full_allocation_fallback_groups.
     """
     specs = [run.spec for run in layers]
-    return any(isinstance(spec, MLAAttentionSpec) for spec in specs) and any(
-        isinstance(spec, SlidingWindowSpec) and isinstance(spec.pages, FullAttentionSpec)
-        for spec in specs
+    windows = [spec for spec in specs if isinstance(spec, SlidingWindowSpec)]
+    return (
+        bool(windows)
+        and all(isinstance(spec.pages, FullAttentionSpec) for spec in windows)
+        and any(isinstance(spec, MLAAttentionSpec) for spec in specs)
+        and not any(isinstance(spec, ChunkedLocalAttentionSpec) for spec in specs)
     )
+
+
+def _num_window_sizes(layers: Sequence[LayerSpecs]) -> int:
+    windows, chunks = set(), set()
+    for run in layers:
+        match run.spec:
+            case SlidingWindowSpec(sliding_window=window):
+                windows.add(window)
+            case ChunkedLocalAttentionSpec(attention_chunk_size=chunk):
+                chunks.add(chunk)
+            case _:
+                pass
+    return max(len(windows), len(chunks))
 
 
 def _kept_whole(spec: KVCacheSpec, block_size: int | None) -> KVCacheSpec:

@@ -127,14 +127,18 @@ def counted(
 
 def with_backends(runs: Sequence[Run], settings: CacheSettings) -> tuple[list[Run], list[Backend]]:
     """The backend of each run, and the runs in the formats that their backends really keep."""
+    asked = [needs_of(run.mixer, run.kv_cache_dtype, settings) for run in runs]
+    widths = {needs.head_size for needs in asked if needs and needs.kind == "grouped"}
     backends: list[Backend] = []
     resolved: list[Run] = []
-    for run in runs:
-        needs = needs_of(run.mixer, run.kv_cache_dtype, settings)
+    for run, needs in zip(runs, asked, strict=True):
         if needs is None:
             resolved.append(run)
             continue
-        backend = choose_backend(needs, settings.compute_capability, settings.block_size)
+        uneven = len(widths) > 1
+        backend = choose_backend(
+            needs, settings.compute_capability, settings.block_size, uneven_heads=uneven
+        )
         dtype = kv_cache_dtype_of(backend, run.kv_cache_dtype)
         resolved.append(Run(run.mixer, run.num_layers_by_stage, dtype))
         backends.append(backend)
