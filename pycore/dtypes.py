@@ -11,6 +11,7 @@ BITS: Final[dict[str, int]] = {
     "fp8": 8,
     "fp8_e4m3": 8,
     "fp8_e5m2": 8,
+    "int32": 32,
     "int8": 8,
     "uint8": 8,
 }
