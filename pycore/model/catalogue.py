@@ -4,9 +4,10 @@ import json
 from functools import cache, lru_cache
 
 from pycore.data import rows
-from pycore.errors import InvalidRequest, UnsupportedModel
+from pycore.errors import InvalidRequest
 from pycore.model.config_fields import with_overrides
 from pycore.model.hf_config import parse_config_text, read_model
+from pycore.model.hf_quant_config import with_hf_quant_config
 from pycore.model.model import Model
 from pycore.scenario import Scenario
 
@@ -22,16 +23,14 @@ def model_of(scenario: Scenario) -> Model:
     overrides = json.dumps(scenario.overrides, sort_keys=True) if scenario.overrides else ""
     if scenario.model is not None and scenario.config is not None:
         raise InvalidRequest("model", "conflict", "give a model or a config, not both")
-    if scenario.hf_quant_config is not None:
-        raise InvalidRequest(
-            "hf_quant_config",
-            "unsupported_quantization",
-            "weights described by hf_quant_config.json cannot be sized yet",
-        )
     if scenario.config is not None:
-        return model_from_text(scenario.config, overrides)
+        return model_from_text(scenario.config, overrides, scenario.hf_quant_config or "")
     if scenario.model is None:
         raise InvalidRequest("model", "missing", "name a model, or give a config.json")
+    if scenario.hf_quant_config is not None:
+        raise InvalidRequest(
+            "hf_quant_config", "conflict", "hf_quant_config goes with a config, not with a model"
+        )
     return model_from_catalogue(scenario.model, overrides)
 
 
@@ -49,19 +48,25 @@ def model_from_catalogue(model_id: str, overrides: str) -> Model:
     config = row["config"]
     if not isinstance(config, dict):
         raise TypeError(model_id)
-    if "hf_quant_config" in row:
-        raise UnsupportedModel(
-            "model",
-            "unsupported_architecture",
-            f"{row['name']} cannot be sized yet: its weights are described by hf_quant_config.json",
-        )
+    beside = row.get("hf_quant_config")
+    if isinstance(beside, dict):
+        config = with_hf_quant_config(config, beside)
     return read_with(config, overrides, str(row["name"]))
 
 
 @lru_cache(maxsize=32)
-def model_from_text(text: str, overrides: str) -> Model:
-    """The model of a config.json's text."""
-    return read_with(parse_config_text(text), overrides, "")
+def model_from_text(text: str, overrides: str, hf_quant_config: str = "") -> Model:
+    """The model of a config.json's text, and of hf_quant_config.json's where there is one."""
+    config = parse_config_text(text)
+    if not hf_quant_config:
+        return read_with(config, overrides, "")
+    beside = parse_config_text(hf_quant_config, "hf_quant_config")
+    try:
+        return read_with(with_hf_quant_config(config, beside), overrides, "")
+    except InvalidRequest as error:
+        if "quantization_config" not in config:
+            error.field = error.field.replace("config.quantization_config", "hf_quant_config", 1)
+        raise
 
 
 def read_with(config: dict[str, object], overrides: str, name: str) -> Model:

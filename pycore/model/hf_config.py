@@ -51,12 +51,12 @@ def read_architecture(reader: ConfigReader) -> str:
     return architecture
 
 
-def parse_config_text(text: str) -> dict[str, object]:
-    """The JSON object of a config.json's text."""
+def parse_config_text(text: str, field: str = "config") -> dict[str, object]:
+    """The JSON object of a config.json's text; ``field`` is the request's key that holds it."""
     try:
         config = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidRequest("config", "not_json", f"the config is not JSON: {error}") from None
+        raise InvalidRequest(field, "not_json", f"the {field} is not JSON: {error}") from None
     if not isinstance(config, dict):
-        raise InvalidRequest("config", "wrong_type", "the config must be a JSON object")
+        raise InvalidRequest(field, "wrong_type", f"the {field} must be a JSON object")
     return config
