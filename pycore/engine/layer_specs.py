@@ -13,21 +13,18 @@ from typing import Final
 
 from pycore import dtypes
 from pycore.engine.attention_backends import (
-    COMPRESSED,
     DEFAULT_BLOCK_SIZE,
-    INDEXER,
-    Backend,
     choose_backend,
     common_block_size,
     kv_cache_dtype_of,
 )
+from pycore.engine.backend_rules import COMPRESSED, INDEXER, Backend
+from pycore.engine.cache_settings import Blocks, CacheSettings
 from pycore.engine.hybrid_blocks import align_hybrid_block_size, mixed_precision_block_size
 from pycore.engine.kv_dtypes import TURBOQUANT_BITS
 from pycore.engine.kv_layers import LayerSpecs
 from pycore.engine.mixer_specs import (
     GDN_CHECKPOINT_ALIGNMENT,
-    Blocks,
-    CacheSettings,
     bytes_per_token,
     leaves_checkpoints,
     needs_of,

@@ -5,11 +5,12 @@ layers/mamba/*.py, models/deepseek_v2.py and models/deepseek_v4/.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final, assert_never
 
 from pycore import dtypes
-from pycore.engine.attention_backends import AttentionNeeds
+from pycore.engine.backend_rules import AttentionNeeds
+from pycore.engine.cache_settings import Blocks, CacheSettings
+from pycore.engine.compressed_specs import compressed
 from pycore.engine.kv_dtypes import bytes_per_kv_head, indexer_key_bytes, latent_bytes
 from pycore.engine.kv_specs import (
     ChunkedLocalAttentionSpec,
@@ -44,45 +45,6 @@ from pycore.model.recurrent import (
 
 GDN_CHECKPOINT_ALIGNMENT: Final = 64
 """Tokens between the states that FlashInfer's gated delta net can leave inside a prefill."""
-
-PACKED_BYTES: Final = 584
-"""DeepSeek-V4's packed vector: 448 elements in fp8, 64 in bfloat16, and eight scales."""
-
-PACKED_ALIGNMENT: Final = 576
-"""Bytes that its pages are rounded up to, for the kernels' bulk copies."""
-
-WINDOW_BLOCK_SIZE: Final = 64
-FP32_BYTES: Final = 4
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CacheSettings:
-    """What of a deployment shapes its KV cache."""
-
-    dtype: str
-    """What the model computes in."""
-    compute_capability: tuple[int, int]
-    max_model_len: int
-    tensor_parallel_size: int = 1
-    decode_context_parallel_size: int = 1
-    kv_cache_dtype: str = "auto"
-    block_size: int | None = None
-    """None: as the backends like it."""
-    enable_prefix_caching: bool = True
-    mamba_ssm_cache_dtype: str = "auto"
-    use_mm_prefix: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Blocks:
-    """The blocks that the model as a whole was given."""
-
-    block_size: int
-    state_page_bytes: int | None = None
-    """What states are padded to, so that their page equals the attention's."""
-    state_block_size: int
-    keeps_prefixes: bool = True
-    """Whether states are kept for prefix caching, which takes blocks of its own."""
 
 
 def attention_of(mixer: AnyMixer) -> FullAttention | None:
@@ -240,41 +202,6 @@ def latent(
             bytes_per_state=indexer_key_bytes(mixer.indexer.index_head_dim),
             role="indexer",
         )
-
-
-def compressed(mixer: CompressedAttention, block_size: int) -> Iterator[KVCacheSpec]:
-    """A window of packed vectors; and all tokens folded, with what is still being folded.
-
-    What is being folded is kept in float32, twice over where the folds overlap (ratio 4).
-    """
-    yield _packed_window(WINDOW_BLOCK_SIZE, PACKED_BYTES, mixer.sliding_window)
-    ratio = mixer.compress_ratio
-    if ratio <= 1:
-        return
-    yield _packed(block_size, PACKED_BYTES, ratio)
-    overlap = 2 if ratio == 4 else 1
-    fold_block_size = 4 if ratio == 4 else 8
-    vector = 2 * overlap * FP32_BYTES
-    if ratio == 4:
-        yield _packed(block_size, indexer_key_bytes(mixer.index_head_dim), ratio, "indexer")
-        yield _packed_window(fold_block_size, mixer.index_head_dim * vector, overlap * ratio)
-    yield _packed_window(fold_block_size, mixer.head_dim * vector, overlap * ratio)
-
-
-def _packed(
-    block_size: int, bytes_per_state: int, tokens_per_state: int = 1, role: str = "latent"
-) -> MLAAttentionSpec:
-    return MLAAttentionSpec(
-        block_size=block_size,
-        bytes_per_state=bytes_per_state,
-        tokens_per_state=tokens_per_state,
-        role=role,
-        alignment_bytes=PACKED_ALIGNMENT,
-    )
-
-
-def _packed_window(block_size: int, bytes_per_state: int, window: int) -> SlidingWindowSpec:
-    return SlidingWindowSpec(pages=_packed(block_size, bytes_per_state), sliding_window=window)
 
 
 def state(mixer: Recurrent, settings: CacheSettings, blocks: Blocks) -> MambaSpec:
