@@ -23,12 +23,14 @@ LENGTH_FIELDS = (
 MOST_LAYERS = 1024
 
 
-def read_length(reader: ConfigReader, *, prefer_model_max_length: bool = False) -> tuple[str, int]:
+def read_length(reader: ConfigReader) -> tuple[str, int]:
     """The field that limits the model's length, and the limit in tokens.
 
-    Source: vLLM 0.33.0, config/model.py (_get_and_verify_max_len).
+    The least of those that are there, but model_max_length before all (Command-R).
+    Source: vLLM 0.33.0, transformers_utils/model_arch_config_convertor.py
+    (derive_max_model_len_and_key), config/model.py (_get_and_verify_max_len).
     """
-    if prefer_model_max_length and reader.has("model_max_length"):
+    if reader.has("model_max_length"):
         return "model_max_length", reader.integer("model_max_length")
     found = [
         (reader.checked_integer(name, value), name)

@@ -23,7 +23,7 @@ def read_uniform(reader: ConfigReader, architecture: str, name: str) -> Model:
     attention = read_attention(reader, family)
     hidden_size = reader.integer("hidden_size")
     layers = read_layers(reader, family, attention, hidden_size)
-    limit_field, limit = read_length(reader, prefer_model_max_length=family.prefer_model_max_length)
+    limit_field, limit = read_length(reader)
     dtype, stated = read_dtype(reader)
     positions = limit if family.prefer_model_max_length else reader.integer(limit_field)
     model = Model(
