@@ -60,6 +60,8 @@ class Linear:
     """Rows on a rank are filled up to a multiple of this (Kimi's fused projections)."""
     least_width_per_rank: int = 0
     """Routed experts are made wide enough for each rank of TP to hold this much (Kimi)."""
+    split_heads: int = 0
+    """Divided only where TP divides so many heads, else whole on every rank (vision towers)."""
 
     @property
     def num_rows(self) -> int:

@@ -90,6 +90,8 @@ def padded_vocab_size(*, vocab_size: int) -> int:
 def rank_shape(linear: Linear, ranks: Ranks) -> tuple[int, list[int], int]:
     """Experts, rows of each fused matrix, and columns that one rank holds of a linear."""
     split, experts = ranks.tensor_parallel_size, 1
+    if linear.split_heads % split:
+        split = 1
     if linear.num_experts:
         split, experts = ranks.expert_ranks, linear.num_experts
         if ranks.enable_expert_parallel and split > 1:
