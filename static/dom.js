@@ -1,0 +1,91 @@
+// @ts-check
+/** Changing elements, only where something changed. Their structure and words are in index.html. */
+
+/** @import { Parts, Scalar } from "./view.d.ts" */
+
+/** Find what index.html promises to hold; elements are as untyped here as they are in it. @param {ParentNode} root @param {string} selector @returns {any} */
+export function find(root, selector) {
+  const found = root.querySelector(selector);
+  if (!found) throw new Error(`the page has no ${selector}`);
+  return found;
+}
+
+/** @param {ParentNode} root @param {string} selector @returns {any[]} */
+export const all = (root, selector) => [...root.querySelectorAll(selector)];
+
+/** @param {Element} node @param {string} text */
+export function setText(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+/** Set attributes; null removes one. @param {Element} node @param {Record<string, Scalar | null>} attributes */
+export function set(node, attributes) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null) node.removeAttribute(name);
+    else if (node.getAttribute(name) !== String(value)) node.setAttribute(name, String(value));
+  }
+}
+
+/** @param {Element} node @param {boolean} visible */
+export function show(node, visible) {
+  if (node.hasAttribute("hidden") === visible) node.toggleAttribute("hidden", !visible);
+}
+
+/** @type {WeakMap<Element, string>} */
+const written = new WeakMap();
+
+/** Write text in which every figure carries its raw value and its name. @param {Element} node @param {Parts} parts */
+export function setParts(node, parts) {
+  const wanted = JSON.stringify(parts);
+  if (written.get(node) === wanted) return;
+  written.set(node, wanted);
+  const made = parts.map((part) => {
+    if (typeof part === "string") return part;
+    const child = document.createElement("tag" in part ? part.tag : "data");
+    child.textContent = part.text;
+    if ("name" in part) set(child, { value: part.value, "data-figure": part.name });
+    return child;
+  });
+  node.replaceChildren(...made);
+}
+
+/**
+ * Keep one child for each item, cloned from the template that the parent's data-each names and
+ * updated in place, so that focus stays where it is.
+ * @template T
+ * @param {Element} parent
+ * @param {readonly T[]} items
+ * @param {(child: any, item: T, index: number) => void} update
+ */
+export function each(parent, items, update) {
+  while (parent.children.length > items.length) parent.lastElementChild?.remove();
+  for (const [index, item] of items.entries()) {
+    const model = `#${parent.getAttribute("data-each")}`;
+    update(parent.children[index] ?? parent.appendChild(clone(model)), item, index);
+  }
+}
+
+/** @param {string} selector @returns {Element} */
+function clone(selector) {
+  const model = find(document, selector).content.firstElementChild;
+  const isDrawing = model.tagName.toLowerCase() === "svg";
+  return (isDrawing ? model.firstElementChild : model).cloneNode(true);
+}
+
+/** Put a copy of one of a template's variants into a node. @param {Element} node @param {string} template @param {string} kind */
+export function setVariant(node, template, kind) {
+  if (node.getAttribute("data-kind") === kind) return;
+  const { content } = find(document, template);
+  const variant = content.querySelector(`[data-for=${kind}]`) ?? content.lastElementChild;
+  set(node, { "data-kind": kind });
+  node.replaceChildren(variant.cloneNode(true));
+}
+
+/** One of index.html's phrases, filled in. @param {string} kind @param {Record<string, Scalar | undefined>} [values] */
+export function phrase(kind, values = {}) {
+  const text = find(find(document, "#phrases").content, `[data-for=${kind}]`).textContent;
+  return text.replace(
+    /\{(\w+)\}/g,
+    (/** @type {string} */ _, /** @type {string} */ name) => values[name],
+  );
+}

@@ -1,0 +1,190 @@
+// @ts-check
+/** The page at work: events change the scenario, the core answers it, the widgets draw the answer. */
+
+import { createCore } from "./core.js";
+import { all, find, phrase, set, setText } from "./dom.js";
+import { fetchModel, HubError } from "./hub.js";
+import { keepForOffline } from "./offline.js";
+import { createPage, firstView } from "./page.js";
+import { createStore, flatten, isSame, nest } from "./state.js";
+import { readAddress, writeAddress } from "./url.js";
+import { createConfig } from "./widgets/config.js";
+import { createModels } from "./widgets/models.js";
+import { createShare } from "./widgets/share.js";
+import { createTips } from "./widgets/tips.js";
+
+/** @import { Changes, FirstAnswers, Flat, Gesture } from "./view.d.ts" */
+
+const ADDRESS_MILLISECONDS = 250;
+const ANNOUNCE_MILLISECONDS = 700;
+
+const part = (/** @type {string} */ id) => find(document, `#${id}`);
+const first = /** @type {FirstAnswers} */ (JSON.parse(part("first-answers").textContent));
+const defaults = flatten(first.request);
+const view = firstView(first, readAddress(location.search, defaults));
+/** The scenario that the figures on the page are of. */
+let shown = defaults;
+
+const ofTheModel = all(document, "#architecture [name]").map(({ name }) => name);
+const store = createStore(view.flat, ofTheModel, take);
+const page = createPage(document, store.change);
+const config = createConfig(part("config-dialog"), useConfig);
+const models = createModels(
+  part("scenario"),
+  first.catalogue.result.models,
+  store.change,
+  useHub,
+  config.open,
+);
+const share = createShare(part("share"), announce);
+const core = createCore({
+  onState: (state, detail) => drawLoading({ state, detail }),
+  onProgress: drawLoading,
+});
+
+/** @param {Partial<typeof view.core>} change */
+function drawLoading(change) {
+  Object.assign(view.core, change);
+  draw();
+}
+
+function draw() {
+  page.update(view);
+  models.update(view);
+  share.update(view);
+  set(find(document, "#embed-foot a"), { href: addressOf(view.flat, { embed: false, panel: "" }) });
+}
+
+/** @param {Flat} flat @param {typeof view.page} wanted */
+const addressOf = (flat, wanted) => location.pathname + writeAddress(flat, wanted, defaults);
+
+/** @param {Flat} flat @param {Gesture} gesture */
+function take(flat, gesture) {
+  const isChanged = !isSame(flat, view.flat);
+  view.flat = flat;
+  if (gesture !== "history") writeHistory(gesture);
+  if (isChanged) ask();
+}
+
+/** Say whose figures are on the page, where they are not the scenario's own. */
+function stand() {
+  const older = shown === defaults ? "prepared" : "older";
+  view.standing = isSame(view.flat, shown) ? "current" : older;
+}
+
+/** Ask for the size at once, and then what each change would do to it. */
+async function ask() {
+  if (view.core.state !== "ready") stand();
+  draw();
+  const asked = view.flat;
+  const request = nest(asked);
+  const size = await core.ask({ ...request, figures: view.page.panel !== "" });
+  if (size === null || asked !== view.flat) return;
+  const isLost = size.failure?.reason === "core_crashed";
+  view.failure = size.ok || isLost ? null : size.failure;
+  if (size.ok) {
+    shown = asked;
+    view.result = size.result;
+  }
+  stand();
+  draw();
+  if (!size.ok) return;
+  announce(`${find(document, ".said").textContent}. ${part("reason").textContent}`);
+  const knobs = await core.ask({ ...request, ask: "knobs" });
+  if (!knobs?.ok || asked !== view.flat) return;
+  view.knobs = knobs.result.rows;
+  draw();
+  const frontier = await core.ask({ ...request, ask: "frontier" });
+  if (!frontier?.ok || asked !== view.flat) return;
+  view.frontier = frontier.result;
+  draw();
+}
+
+/** A config's text becomes the few fields that were read in it: they go into the link. @param {Changes} texts @returns {Promise<string>} */
+async function useConfig(texts) {
+  const answer = await core.ask({ ask: "model", ...texts });
+  if (!answer?.ok) return answer?.failure.message ?? "Another config came in between.";
+  store.change({ ...texts, config: JSON.stringify(answer.result.config) }, "commit");
+  return "";
+}
+
+/** @param {string} id @returns {Promise<string>} */
+async function useHub(id) {
+  try {
+    return await useConfig(await fetchModel(id, find(document, "meta[name=napkin-hub]").content));
+  } catch (error) {
+    if (!(error instanceof HubError)) throw error;
+    return phrase(error.kind, { id, wait: error.seconds ? `${error.seconds} s` : "a while" });
+  }
+}
+
+let settledAddress = location.href;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let addressTimer;
+
+/** While something moves, the entry follows; once it has come to rest, the one before is kept. @param {Gesture} gesture */
+function writeHistory(gesture) {
+  const { href } = new URL(addressOf(view.flat, view.page), location.href);
+  clearTimeout(addressTimer);
+  if (gesture === "live") {
+    // Browsers allow some hundred changes in half a minute.
+    addressTimer = setTimeout(() => history.replaceState(null, "", href), ADDRESS_MILLISECONDS);
+  } else if (href !== settledAddress) {
+    history.replaceState(null, "", settledAddress);
+    history.pushState(null, "", href);
+    settledAddress = href;
+  }
+}
+
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let announceTimer;
+
+/** @param {string} said */
+function announce(said) {
+  clearTimeout(announceTimer);
+  announceTimer = setTimeout(() => setText(part("live"), said), ANNOUNCE_MILLISECONDS);
+}
+
+/** @param {string} panel */
+function openPanel(panel) {
+  view.page.panel = panel;
+  if (panel && !view.result?.figures) ask();
+  else draw();
+}
+
+addEventListener("popstate", () => {
+  const { flat, page: wanted } = readAddress(location.search, defaults);
+  settledAddress = location.href;
+  store.put(flat, "history");
+  openPanel(wanted.panel);
+});
+document.addEventListener("click", (event) => {
+  const target = /** @type {any} */ (event.target);
+  const menu = part("examples");
+  if (!menu.contains(target)) menu.open = false;
+  const link = target.closest("#examples a");
+  if (link && !event.ctrlKey && !event.metaKey) {
+    event.preventDefault();
+    menu.open = false;
+    store.put(readAddress(link.search, defaults).flat, "commit");
+  }
+  const { panel } = target.dataset;
+  if (panel) {
+    openPanel(view.page.panel === panel ? "" : panel);
+    writeHistory("commit");
+  }
+});
+document.addEventListener("keydown", ({ key }) => {
+  if (key === "Escape") part("examples").open = false;
+});
+find(document, "#loading button").addEventListener("click", () => {
+  core.retry();
+  if (!isSame(view.flat, shown)) ask();
+});
+
+createTips(part("tip"));
+document.documentElement.toggleAttribute("data-embed", view.page.embed);
+core.start();
+if (isSame(view.flat, defaults)) draw();
+else ask();
+keepForOffline();

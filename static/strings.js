@@ -1,0 +1,69 @@
+// @ts-check
+/** Which words the answer calls for; most of the words themselves are in index.html. */
+
+import { phrase } from "./dom.js";
+import { concurrency, count, megabytes } from "./format.js";
+
+/** @import { Parts, Result, Scalar, Verdict, View } from "./view.d.ts" */
+
+/** @type {Record<Verdict, string>} */
+export const VERDICTS = {
+  fits: "Starts, with room",
+  tight: "Starts, but tight",
+  refused: "Will not start",
+  does_not_fit: "Does not fit",
+};
+
+/** @param {string} name @param {Scalar} value @param {string} text */
+export const figure = (name, value, text) => ({ name, value, text });
+
+/** Tokens of one request of the workload. @param {Result} result */
+export const workloadTokens = ({ chosen }) =>
+  Number(chosen.input_tokens) + Number(chosen.output_tokens);
+
+/** The texts of index.html's slots. @param {View} view @returns {Record<string, Parts>} */
+export function slots(view) {
+  const { result, knobs, core } = view;
+  const texts = { notice: notice(view), loading: loading(core) };
+  if (!result) return texts;
+  const { verdict, chosen } = result;
+  const length = count(workloadTokens(result));
+  const kv = knobs?.find(({ field }) => field === "kv_cache_dtype");
+  const held = kv?.max_concurrency_for_workload;
+  return {
+    ...texts,
+    length: [length],
+    load: [`${chosen.concurrency} × ${length}`],
+    fp8: held ? [`; ${concurrency(held)} with ${kv.value} KV`] : [],
+    heads: [kvHeads(view)],
+    verdict: [figure("verdict", verdict, VERDICTS[verdict])],
+  };
+}
+
+/** How the KV heads are dealt out. @param {View} view */
+function kvHeads({ result, flat }) {
+  const heads = Number(result?.architecture.num_key_value_heads);
+  const ranks = Number(flat.tensor_parallel_size ?? 1);
+  const [each, copies] = [heads / ranks, ranks / heads];
+  if (!heads) return "";
+  if (ranks > 1 && Number.isInteger(each)) return `${heads} KV heads → ${each} per GPU`;
+  return `${heads} KV heads${copies > 1 ? `, each on ${count(copies)} GPUs` : ""}`;
+}
+
+/** What is said over an answer that is not this scenario's own. @param {View} view */
+function notice({ standing, result, core }) {
+  if (standing === "current" || !result) return [];
+  const kind = standing === "prepared" && core.state === "starting" ? "awaited" : standing;
+  return [phrase(kind, { model: result.model_name, gpus: result.num_accelerators })];
+}
+
+/** How loading goes. @param {View["core"]} core */
+function loading({ state, detail, loadedBytes, totalBytes }) {
+  if (state === "" || state === "ready") return [];
+  const [loaded, total] = [megabytes(loadedBytes), megabytes(totalBytes)];
+  const isLoaded = totalBytes > 0 && loadedBytes >= totalBytes;
+  const kind = state === "starting" && isLoaded ? "started" : state;
+  return [
+    phrase(kind === "stalled" && detail !== "loading" ? "halted" : kind, { detail, loaded, total }),
+  ];
+}

@@ -1,0 +1,59 @@
+// @ts-check
+/**
+ * The scenario as a link. Keys are the contract's own, and only what differs from the page's first
+ * scenario is written; an empty value means "as the engine would choose". What cannot be read as a
+ * value stays as it was typed: the core says what is wrong with it.
+ */
+
+/** @import { Flat, PageState, Scalar } from "./view.d.ts" */
+
+/** Fields whose values stay text, whatever they look like ("0.33" is a version). */
+const TEXT = new Set(
+  "model config hf_quant_config accelerator dtype quantization kv_cache_dtype mamba_ssm_cache_dtype engine engine_version".split(
+    " ",
+  ),
+);
+/** What others hang on a link. */
+const FOREIGN = /^(utm_|fbclid$|gclid$|msclkid$|mc_[ce]id$)/;
+
+/**
+ * @param {string} search
+ * @param {Flat} defaults
+ * @returns {{ flat: Flat, page: PageState }}
+ */
+export function readAddress(search, defaults) {
+  const parameters = new URLSearchParams(search);
+  const page = { embed: parameters.get("embed") === "1", panel: parameters.get("panel") ?? "" };
+  const flat = { ...defaults };
+  for (const [key, value] of parameters) {
+    if (key === "embed" || key === "panel" || FOREIGN.test(key)) continue;
+    if (value === "") delete flat[key];
+    else flat[key] = TEXT.has(key) ? value : readValue(value);
+  }
+  return { flat, page };
+}
+
+/** @param {string} text @returns {Scalar} */
+function readValue(text) {
+  if (text === "true" || text === "false") return text === "true";
+  const looksLikeNumber = /^-?(0|[1-9]\d*)(\.\d+)?$/.test(text);
+  return looksLikeNumber && Math.abs(Number(text)) <= Number.MAX_SAFE_INTEGER ? Number(text) : text;
+}
+
+/**
+ * @param {Flat} flat
+ * @param {PageState} page
+ * @param {Flat} defaults
+ */
+export function writeAddress(flat, page, defaults) {
+  const parameters = new URLSearchParams();
+  for (const key of new Set([...Object.keys(defaults), ...Object.keys(flat)])) {
+    const value = flat[key];
+    if (value === defaults[key]) continue;
+    parameters.set(key, value === undefined ? "" : String(value));
+  }
+  if (page.panel) parameters.set("panel", page.panel);
+  if (page.embed) parameters.set("embed", "1");
+  const text = parameters.toString();
+  return text ? `?${text}` : "";
+}

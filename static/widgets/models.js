@@ -1,0 +1,159 @@
+// @ts-check
+/** The model: a search over the catalogue, an id to fetch from Hugging Face, or a config.json. */
+
+import { all, each, find, set, setText, show } from "../dom.js";
+import { parameters } from "../format.js";
+import { isHubId } from "../hub.js";
+
+/** @import { CatalogueModel, Change, View } from "../view.d.ts" */
+
+/**
+ * @param {HTMLFormElement} form
+ * @param {CatalogueModel[]} catalogue
+ * @param {Change} change
+ * @param {(id: string) => Promise<string>} fetchModel answers what went wrong, or nothing
+ * @param {(text?: string) => void} openConfig
+ */
+export function createModels(form, catalogue, change, fetchModel, openConfig) {
+  const input = find(form, "[name=model]");
+  const shown = input.nextElementSibling;
+  const [popup, list, fetcher, said] = all(
+    form,
+    "#model-popup, #model-list, #hub-fetch, #hub-said",
+  );
+  /** @type {CatalogueModel[]} */
+  let found = [];
+  let active = -1;
+  /** The name of the scenario's model, which Escape brings back. */
+  let settled = "";
+
+  /** @param {boolean} wanted */
+  function open(wanted) {
+    show(popup, wanted);
+    set(input, { "aria-expanded": wanted, "aria-activedescendant": null });
+    if (!wanted) return;
+    // The popup follows the pick, which moves as the sentence wraps.
+    const { offsetTop, offsetHeight } = input.parentElement;
+    popup.style.insetBlockStart = `${offsetTop + offsetHeight + 8}px`;
+    const text = String(input.value === settled ? "" : input.value.trim());
+    const words = text.toLowerCase().split(/[\s/]+/);
+    found = catalogue.filter((model) => {
+      const where = Object.values(model).join(" ").toLowerCase();
+      return words.every((word) => where.includes(word));
+    });
+    activate(text ? 0 : found.findIndex(({ name }) => name === settled));
+    show(fetcher, isHubId(text));
+    setText(find(fetcher, "b"), text);
+  }
+
+  /** @param {number} index */
+  function activate(index) {
+    active = index;
+    each(list, found, (item, model, at) => {
+      set(item, { id: `model-${at}`, "aria-selected": at === active });
+      setText(item.children[0], model.name);
+      setText(item.children[1], parameters(model.num_parameters));
+      setText(item.children[2], model.summary);
+    });
+    set(input, { "aria-activedescendant": found[active] ? `model-${active}` : null });
+    list.children[active]?.scrollIntoView({ block: "nearest" });
+  }
+
+  /** @param {string} id */
+  function choose(id) {
+    open(false);
+    change({ model: id }, "commit");
+  }
+
+  /** Take what was typed: a model by any of its names, or else just the words, for the core to answer. */
+  function take() {
+    const typed = input.value.trim();
+    if (!typed || typed === settled) return;
+    const folded = typed.toLowerCase();
+    const match = catalogue.find(({ id, name, hf_id }) =>
+      [id, name, hf_id].some((word) => word.toLowerCase() === folded),
+    );
+    choose(match?.id ?? typed);
+  }
+
+  /** @type {Record<string, () => void>} */
+  const keys = {
+    ArrowDown: () => activate((active + 1) % found.length),
+    ArrowUp: () => activate((active + found.length - 1) % found.length),
+    Enter() {
+      const model = found[active];
+      if (model) choose(model.id);
+      else if (fetcher.hidden) take();
+      else fetcher.focus();
+    },
+    Escape() {
+      input.value = settled;
+      setText(shown, settled);
+      input.focus();
+      open(false);
+    },
+  };
+
+  input.addEventListener("click", () => {
+    input.select();
+    open(true);
+  });
+  input.addEventListener("input", () => {
+    setText(shown, input.value || "…");
+    open(true);
+  });
+  input.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+    const act = keys[event.key];
+    if (!act || (popup.hidden && !event.key.startsWith("Arrow"))) return;
+    event.preventDefault();
+    if (popup.hidden) open(true);
+    else act();
+  });
+  // A pasted config keeps its line breaks only if it goes straight to its own field.
+  input.addEventListener("paste", (/** @type {any} */ event) => {
+    const text = event.clipboardData.getData("text");
+    if (!text.trimStart().startsWith("{")) return;
+    event.preventDefault();
+    open(false);
+    openConfig(text);
+  });
+  popup.addEventListener("keydown", (/** @type {KeyboardEvent} */ { key }) => {
+    if (key === "Escape") keys.Escape?.();
+  });
+  // The list is worked from the input, which keeps the focus.
+  list.addEventListener("pointerdown", (/** @type {Event} */ event) => event.preventDefault());
+  list.addEventListener("click", (/** @type {any} */ { target }) => {
+    const model = found[[...list.children].indexOf(target.closest("li"))];
+    if (model) choose(model.id);
+  });
+  form.addEventListener("focusout", ({ target, relatedTarget }) => {
+    const isOurs = (/** @type {any} */ node) => node === input || popup.contains(node);
+    if (!isOurs(target) || isOurs(relatedTarget) || !document.hasFocus()) return;
+    open(false);
+    take();
+  });
+  fetcher.addEventListener("click", async () => {
+    setText(said, "Asking Hugging Face …");
+    const wrong = await fetchModel(find(fetcher, "b").textContent);
+    set(said, { class: wrong ? "failure" : "hint" });
+    setText(said, wrong || "The model has been read.");
+    if (!wrong) open(false);
+  });
+  find(form, "#config-open").addEventListener("click", () => {
+    open(false);
+    openConfig();
+  });
+
+  return {
+    element: input,
+    /** @param {View} view */
+    update({ flat, result, standing }) {
+      const named = standing === "current" ? result?.model_name : "config.json";
+      const known = catalogue.find(({ id }) => id === flat.model)?.name;
+      settled = String("config" in flat ? named : (known ?? flat.model ?? ""));
+      if (!popup.hidden) return;
+      if (input.value !== settled) input.value = settled;
+      setText(shown, settled);
+    },
+  };
+}

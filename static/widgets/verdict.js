@@ -1,0 +1,43 @@
+// @ts-check
+/** The verdict's colour, what the engine would print, and what would cure it. */
+
+import { all, each, find, set, setText } from "../dom.js";
+import { concurrency, count } from "../format.js";
+
+/** @import { Change, Remedy, View } from "../view.d.ts" */
+
+/** @param {Element} root @param {Change} change */
+export function createVerdict(root, change) {
+  /** @type {Remedy[]} */
+  let remedies = [];
+  root.addEventListener("click", (/** @type {any} */ { target }) => {
+    const pressed = target.closest(".cures button");
+    const remedy = pressed && remedies[all(root, ".cures button").indexOf(pressed)];
+    if (remedy) change(remedy.changes, "commit");
+  });
+
+  return {
+    element: root,
+    /** @param {View} view */
+    update({ result }) {
+      if (!result) return;
+      const { verdict, refusals, notes } = result;
+      set(find(root, ".verdict"), { class: `verdict ${verdict}` });
+      each(find(root, "[data-each=note]"), notes, (item, note) => setText(item, note.message));
+      remedies = refusals.flatMap((refusal) => refusal.remedies);
+      each(find(root, "[data-each=refusal]"), refusals, ({ children }, refusal) => {
+        setText(children[0], refusal.message);
+        each(children[1], refusal.remedies, (button, remedy) => {
+          setText(button.children[0], remedy.label);
+          setText(button.children[1], outcome(remedy));
+        });
+      });
+    },
+  };
+}
+
+/** What a remedy would lead to. @param {Remedy} remedy */
+function outcome({ verdict, longest_request_tokens: longest, max_concurrency_for_workload: held }) {
+  if (verdict !== "fits" && verdict !== "tight") return "alone is not enough";
+  return `holds ${count(Number(longest))} tokens, ${concurrency(Number(held))} at once`;
+}
