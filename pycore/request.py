@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Final
 
+from pycore.engine.kv_dtypes import KV_CACHE_DTYPES
 from pycore.errors import InvalidRequest
 from pycore.model.config_fields import CONFIG_FIELDS
 from pycore.scenario import Measured, Scenario
@@ -20,7 +21,6 @@ LARGEST_EXACT: Final = 2**53 - 1
 LARGEST_TOKENS: Final = 10**9
 LARGEST_PARALLEL: Final = 4096
 
-KV_CACHE_DTYPES: Final = ("auto", "bfloat16", "float16", "fp8", "fp8_e4m3", "fp8_e5m2")
 QUANTIZATIONS: Final = ("fp8",)
 DTYPES: Final = ("auto", "bfloat16", "float16", "float32", "half", "float")
 ASKS: Final = ("size", "knobs", "frontier", "model", "catalogue")

@@ -9,9 +9,10 @@ utils/torch_utils.py (nvfp4_kv_cache_full_dim) and layers/quantization/turboquan
 
 from typing import Final
 
+from pycore import dtypes
 from pycore.units import ceil_div, round_up
 
-HIGH_PRECISION: Final = ("auto", "float16", "bfloat16")
+HIGH_PRECISION: Final = ("auto", "float16", "bfloat16", "float32")
 """Formats that keep the elements as they are. ``auto`` is the model's own element type."""
 
 FP8: Final = ("fp8", "fp8_e4m3", "fp8_e5m2")
@@ -35,7 +36,9 @@ DS_MLA_BYTES: Final = {"fp8_ds_mla": 656, "nvfp4_ds_mla": 352}
 """DeepSeek's packed latent vectors: elements, scales and rotary part in one row of its own."""
 
 KV_CACHE_DTYPES: Final = (
-    *HIGH_PRECISION,
+    "auto",
+    "float16",
+    "bfloat16",
     *FP8,
     *DS_MLA_BYTES,
     *TURBOQUANT_BITS,
@@ -56,7 +59,7 @@ def kv_element_bytes(kv_cache_dtype: str, model_element_bytes: int) -> int:
     """Bytes of an element in the formats that keep whole elements."""
     if kv_cache_dtype == "auto":
         return model_element_bytes
-    return 1 if is_quantized(kv_cache_dtype) else FP16_BYTES
+    return 1 if is_quantized(kv_cache_dtype) else dtypes.element_bytes(kv_cache_dtype)
 
 
 def bytes_per_kv_head(

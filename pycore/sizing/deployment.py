@@ -1,8 +1,10 @@
 """A scenario with every choice made: model, accelerator, settings and the plan of its KV pool."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from pycore.engine import kv_capacity
+from pycore.engine.cache_settings import CacheSettings
 from pycore.engine.kv_groups import KVCachePlan
 from pycore.engine.kv_specs import RequestLimits
 from pycore.engine.vllm import Settings, choose_settings
@@ -13,10 +15,22 @@ from pycore.model.catalogue import model_of
 from pycore.model.model import Model
 from pycore.scenario import Scenario
 from pycore.sizing import budget
-from pycore.sizing.kv_cache import DEFAULT_BLOCK_SIZE, kv_plan
+from pycore.sizing.kv_cache import KVPool, kv_pool
 from pycore.sizing.ledger import Basis, Ledger
 from pycore.sizing.weights import Ranks
 from pycore.units import ceil_div
+
+# What a GPU is taken for whose compute capability is not known.
+HOPPER: Final = (9, 0)
+BLACKWELL_MAJOR: Final = 10
+
+# Models whose picture tokens see each other both ways.
+# Source: vLLM 0.33.0, transformers_utils/model_arch_config_convertor.py, is_mm_prefix_lm.
+PREFIX_LM_ARCHITECTURES: Final = (
+    "Gemma3ForConditionalGeneration",
+    "Gemma4ForConditionalGeneration",
+    "PaliGemmaForConditionalGeneration",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,20 +95,57 @@ def ranks_of(scenario: Scenario) -> Ranks:
     )
 
 
-def plan_of(deployment: Deployment) -> KVCachePlan:
-    """The plan of the KV pool."""
+def pool_of(deployment: Deployment) -> KVPool:
+    """The KV pool: what each layer keeps, and in which groups."""
     scenario, settings = deployment.scenario, deployment.settings
-    return kv_plan(
+    return kv_pool(
         deployment.model,
-        settings.kv_cache_dtype,
-        scenario.block_size or DEFAULT_BLOCK_SIZE,
-        scenario.tensor_parallel_size,
+        CacheSettings(
+            dtype=settings.dtype,
+            compute_capability=deployment.accelerator.compute_capability or HOPPER,
+            max_model_len=settings.max_model_len,
+            tensor_parallel_size=scenario.tensor_parallel_size,
+            decode_context_parallel_size=scenario.decode_context_parallel_size,
+            kv_cache_dtype=cache_dtype_of(deployment),
+            block_size=scenario.block_size,
+            enable_prefix_caching=scenario.enable_prefix_caching,
+            mamba_ssm_cache_dtype=scenario.mamba_ssm_cache_dtype,
+            use_mm_prefix=deployment.model.architecture in PREFIX_LM_ARCHITECTURES
+            and not scenario.language_model_only,
+        ),
         scenario.pipeline_parallel_size,
         RequestLimits(
             max_in_flight_tokens=settings.max_in_flight_tokens,
             decode_context_parallel_size=scenario.decode_context_parallel_size,
         ),
+        hybrid_kv_cache_manager=not scenario.disable_hybrid_kv_cache_manager,
     )
+
+
+def cache_dtype_of(deployment: Deployment) -> str:
+    """The cache's format as the engine names it: ``auto`` where it is the model's own type.
+
+    GLM-5 turns to fp8 by itself on Blackwell.
+    Source: vLLM 0.33.0, model_executor/models/config.py, GlmMoeDsaForCausalLM.
+    """
+    settings, capability = deployment.settings, deployment.accelerator.compute_capability
+    if settings.kv_cache_dtype != settings.dtype:
+        return settings.kv_cache_dtype
+    narrows = deployment.model.architecture == "GlmMoeDsaForCausalLM"
+    on_blackwell = capability is not None and capability[0] == BLACKWELL_MAJOR
+    if narrows and on_blackwell and deployment.scenario.kv_cache_dtype == "auto":
+        return "fp8_e4m3"
+    return "auto"
+
+
+def plan_of(deployment: Deployment) -> KVCachePlan:
+    """The plan of the KV pool."""
+    return pool_of(deployment).plan
+
+
+def block_size_of(deployment: Deployment) -> int:
+    """Tokens of a block: asked for, or as the attention kernels and the states want it."""
+    return pool_of(deployment).layers.block_size
 
 
 def pool_basis(scenario: Scenario) -> Basis:

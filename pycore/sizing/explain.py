@@ -1,13 +1,13 @@
 """The arithmetic that a reader can redo by hand, written into an open ledger."""
 
-from pycore.dtypes import element_bytes
+from pycore.dtypes import BITS, element_bytes
 from pycore.engine import kv_capacity, kv_formulas
 from pycore.engine.kv_groups import KVCachePlan
 from pycore.model.layers import FullAttention
 from pycore.sizing import weights
 from pycore.sizing.capacity import Capacity
-from pycore.sizing.deployment import Deployment, pool_basis
-from pycore.sizing.kv_cache import DEFAULT_BLOCK_SIZE, kv_heads_per_rank
+from pycore.sizing.deployment import Deployment, block_size_of, pool_basis
+from pycore.sizing.kv_cache import kv_heads_per_rank
 from pycore.sizing.ledger import Ledger
 from pycore.sizing.weights import StageWeights
 
@@ -35,8 +35,11 @@ def explain_weights(stage: StageWeights, ledger: Ledger) -> None:
 
 def is_plain(deployment: Deployment, plan: KVCachePlan) -> bool:
     """Whether every layer keeps every token, all alike: one formula then says it all."""
-    return len(plan.groups) == 1 and all(
-        isinstance(layer.mixer, FullAttention) for layer in deployment.model.layers
+    whole_elements = deployment.settings.kv_cache_dtype in BITS
+    return (
+        whole_elements
+        and plan.grouping == "uniform"
+        and all(isinstance(layer.mixer, FullAttention) for layer in deployment.model.layers)
     )
 
 
@@ -107,7 +110,7 @@ def explain_kv(deployment: Deployment, plan: KVCachePlan, ledger: Ledger) -> Non
     per_block = ledger.exact(
         kv_formulas.kv_cache_bytes_per_block,
         num_layers=max(stages),
-        block_size=scenario.block_size or DEFAULT_BLOCK_SIZE,
+        block_size=block_size_of(deployment),
         num_kv_heads=heads,
         head_size=mixer.head_dim,
         head_size_v=mixer.v_head_dim,
@@ -118,7 +121,7 @@ def explain_kv(deployment: Deployment, plan: KVCachePlan, ledger: Ledger) -> Non
     blocks = ledger.exact(
         kv_formulas.blocks_per_request,
         max_model_len=settings.max_model_len,
-        block_size=scenario.block_size or DEFAULT_BLOCK_SIZE,
+        block_size=block_size_of(deployment),
         decode_context_parallel_size=scenario.decode_context_parallel_size,
     )
     ledger.exact(
@@ -142,7 +145,7 @@ def explain_pool(
             longest_request_tokens,
             num_gpu_blocks=capacity.num_gpu_blocks,
             blocks_held_back=settings.version.blocks_held_back,
-            block_size=scenario.block_size or DEFAULT_BLOCK_SIZE,
+            block_size=block_size_of(deployment),
             decode_context_parallel_size=scenario.decode_context_parallel_size,
             model_limit_tokens=max(deployment.model.model_limit_tokens, settings.max_model_len),
         )

@@ -2,7 +2,10 @@
 
 from dataclasses import dataclass, replace
 
+from pycore.engine.attention_backends import NoAttentionBackendError
+from pycore.engine.cache_refusals import cache_refusal
 from pycore.engine.kv_groups import KVCachePlan
+from pycore.engine.kv_pages import PagesDoNotUnifyError
 from pycore.engine.refusals import Refusal, free_memory_too_small, shape_refusals
 from pycore.model.model import num_active_parameters, num_parameters
 from pycore.scenario import Scenario
@@ -11,14 +14,15 @@ from pycore.sizing.bounds import bounds_of
 from pycore.sizing.capacity import Capacity, marginal_bytes_per_token, pool_capacity
 from pycore.sizing.deployment import (
     Deployment,
+    block_size_of,
     deployment_of,
     plan_of,
     pool_basis,
+    pool_of,
     ranks_of,
     workload_concurrency,
 )
 from pycore.sizing.explain import explain_kv, explain_pool, explain_weights
-from pycore.sizing.kv_cache import DEFAULT_BLOCK_SIZE
 from pycore.sizing.ledger import Ledger
 from pycore.sizing.memory import StageMemory, stage_memory
 from pycore.sizing.notes import notes_of
@@ -60,6 +64,10 @@ def refusals_before_loading(deployment: Deployment) -> tuple[Refusal, ...]:
     """Every reason for which the engine stops before it loads a byte."""
     scenario, settings = deployment.scenario, deployment.settings
     refusals = shape_refusals(scenario, deployment.model, settings, deployment.accelerator)
+    try:
+        pool_of(deployment)
+    except (NoAttentionBackendError, PagesDoNotUnifyError) as error:
+        refusals = (*refusals, cache_refusal(error))
     free = scenario.accelerator_free_bytes
     if free is None or free >= deployment.requested_bytes:
         return refusals
@@ -117,7 +125,7 @@ def result_of(sizing: Sizing, ledger: Ledger) -> SizeResult:
         non_torch_bytes=memory.non_torch.value,
         available_kv_cache_bytes=memory.available_kv_cache_bytes,
         kv_cache_bytes_per_token_per_rank=marginal_bytes_per_token(plan, limit),
-        block_size=deployment.scenario.block_size or DEFAULT_BLOCK_SIZE,
+        block_size=block_size_of(deployment),
         kv_cache_bytes_per_block=max(plan.bytes_per_block_by_stage),
         num_gpu_blocks=blocks if starts else None,
         max_model_len=capacity.max_model_len,
@@ -202,6 +210,14 @@ def base_result(
     )
 
 
+def chosen_block_size(deployment: Deployment) -> int | None:
+    """Tokens of a block; what was asked for where no kernel serves the model."""
+    try:
+        return block_size_of(deployment)
+    except (NoAttentionBackendError, PagesDoNotUnifyError):
+        return deployment.scenario.block_size
+
+
 def chosen_of(deployment: Deployment, max_model_len: int) -> dict[str, object]:
     """What every choice that was left to the engine became."""
     scenario, settings = deployment.scenario, deployment.settings
@@ -209,7 +225,7 @@ def chosen_of(deployment: Deployment, max_model_len: int) -> dict[str, object]:
         "gpu_memory_utilization": settings.gpu_memory_utilization,
         "max_num_seqs": settings.max_num_seqs,
         "max_num_batched_tokens": settings.max_num_batched_tokens,
-        "block_size": scenario.block_size or DEFAULT_BLOCK_SIZE,
+        "block_size": chosen_block_size(deployment),
         "max_model_len": max_model_len,
         "dtype": settings.dtype,
         "quantization": settings.quantization.method if settings.quantization else None,
