@@ -119,6 +119,11 @@ class MoeMlp:
     moe_latent_size: int = 0
     """Width that routed experts work in, between two projections (Nemotron 3); 0: the model's."""
     latent_bias: bool = False
+    latent_names: tuple[str, str] = ("fc1_latent_proj", "fc2_latent_proj")
+    latent_norm: bool = False
+    """What comes back from that width is normalised (Kimi-K3)."""
+    least_width_per_rank: int = 0
+    """What a rank of TP holds of an expert at least: narrower slices are filled up (Kimi)."""
     shared_name: str = "mlp.shared_experts"
     experts_renormalize: bool = True
     """The weights of the chosen experts are made to add up to one, which fast kernels rely on."""

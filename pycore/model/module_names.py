@@ -26,6 +26,9 @@ FUSED: Final[Mapping[str, tuple[str, ...]]] = {
     "fused_qkv_a_proj": ("q_a_proj", "kv_a_proj_with_mqa"),
     "in_proj_qkvz": ("in_proj_qkv", "in_proj_z"),
     "in_proj_ba": ("in_proj_b", "in_proj_a"),
+    "fused_qkv_a_g_proj": ("q_a_proj", "kv_a_proj_with_mqa", "g_proj"),
+    "in_proj_qkvgfab": ("q_proj", "k_proj", "v_proj", "b_proj", "f_a_proj"),
+    "fused_wqa_wkv": ("wq_a", "wkv"),
 }
 
 NUMBERED: Final = re.compile(r"(?:^|\.)(\d+)(?=\.)")

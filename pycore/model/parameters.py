@@ -148,11 +148,18 @@ def gated_mlp_tensors(
     gated: bool = True,
     bias: bool = False,
     num_experts: int = 0,
+    least_width: int = 0,
 ) -> Iterator[Tensor]:
     """Gate and up fused into one linear, then down; without a gate, up and down."""
-    up = (Rows(intermediate_size),) * (2 if gated else 1)
-    up_name = f"{name}.gate_up_proj" if gated else f"{name}.up_proj"
-    yield Linear(component, up_name, up, hidden_size, bias=bias, num_experts=num_experts)
+    yield Linear(
+        component,
+        f"{name}.gate_up_proj" if gated else f"{name}.up_proj",
+        (Rows(intermediate_size),) * (2 if gated else 1),
+        hidden_size,
+        bias=bias,
+        num_experts=num_experts,
+        least_width_per_rank=least_width,
+    )
     yield Linear(
         component,
         f"{name}.down_proj",
@@ -161,6 +168,7 @@ def gated_mlp_tensors(
         columns_split=True,
         bias=bias,
         num_experts=num_experts,
+        least_width_per_rank=least_width,
     )
 
 
@@ -189,6 +197,7 @@ def moe_tensors(moe: MoeMlp, hidden_size: int, name: str = "mlp") -> Iterator[Te
         moe.moe_intermediate_size,
         gated=moe.gated,
         num_experts=moe.num_experts,
+        least_width=moe.least_width_per_rank,
     )
     if moe.moe_latent_size:
         yield from latent_projections(moe, hidden_size, name)
@@ -212,9 +221,12 @@ def moe_tensors(moe: MoeMlp, hidden_size: int, name: str = "mlp") -> Iterator[Te
 
 def latent_projections(moe: MoeMlp, hidden_size: int, name: str) -> Iterator[Tensor]:
     """Into the width that routed experts work in, and back: whole on every rank."""
+    into, back = moe.latent_names
+    if moe.latent_norm:
+        yield Vector("router", f"{name}.latent_norm", moe.moe_latent_size)
     for own, rows, columns in (
-        ("fc1_latent_proj", moe.moe_latent_size, hidden_size),
-        ("fc2_latent_proj", hidden_size, moe.moe_latent_size),
+        (into, moe.moe_latent_size, hidden_size),
+        (back, hidden_size, moe.moe_latent_size),
     ):
         yield Linear(
             "router",
