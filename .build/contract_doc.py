@@ -6,8 +6,9 @@ from pathlib import Path
 
 from contract_types import field_docs
 
+from pycore.engine.kv_dtypes import KV_CACHE_DTYPES
 from pycore.engine.refusals import Refusal
-from pycore.request import ASKS, KV_CACHE_DTYPES, QUANTIZATIONS
+from pycore.request import ASKS, QUANTIZATIONS
 from pycore.scenario import Measured, Scenario
 from pycore.sizing.ledger import Figure
 from pycore.sizing.result import SizeResult, StageBar

@@ -1,12 +1,13 @@
 """What there is to choose from, and what a config.json says: two questions besides sizing."""
 
 from pycore.data import rows
+from pycore.engine.kv_dtypes import KV_CACHE_DTYPES
 from pycore.engine.versions import VERSIONS
 from pycore.errors import InvalidRequest
 from pycore.model.catalogue import catalogue as models
 from pycore.model.catalogue import model_from_catalogue, model_of
 from pycore.model.model import Model, num_active_parameters, num_parameters
-from pycore.request import KV_CACHE_DTYPES, QUANTIZATIONS
+from pycore.request import QUANTIZATIONS
 from pycore.scenario import Scenario
 
 DEFAULT_REQUEST = {
