@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from pycore.errors import InvalidRequest, UnsupportedModel
+from pycore.model import hybrid, lfm2, nemotron_h, qwen_hybrid
 from pycore.model.config_fields import ConfigReader
 from pycore.model.families import FAMILIES, NOT_YET
 from pycore.model.model import Model
@@ -18,6 +19,10 @@ ModelReader = Callable[[ConfigReader, str, str], Model]
 
 READERS: Final[Mapping[str, ModelReader]] = {
     **dict.fromkeys(FAMILIES, read_uniform),
+    **hybrid.READERS,
+    **lfm2.READERS,
+    **nemotron_h.READERS,
+    **qwen_hybrid.READERS,
 }
 
 

@@ -39,6 +39,8 @@ class Model:
     """Every pipeline stage holds embedding, head and final norm, whether it uses them or not."""
     embedding_on_every_stage: bool = False
     head_on_every_stage: bool = False
+    supports_pipeline: bool = True
+    """Whether the engine's class can be dealt to the stages of a pipeline."""
     extra_buffer_bytes: int = 0
     head_bias: bool = False
     outer_tensors: tuple[OuterTensor, ...] = ()
@@ -49,13 +51,13 @@ class Model:
 
     @property
     def num_attention_heads(self) -> int:
-        """Query heads of the first layer with attention."""
-        return int(self.architecture_numbers["num_attention_heads"])
+        """Query heads of the first layer with attention; 0 where there is none."""
+        return int(self.architecture_numbers.get("num_attention_heads", 0))
 
     @property
     def num_key_value_heads(self) -> int:
-        """Key-value heads of the first layer with attention."""
-        return int(self.architecture_numbers["num_key_value_heads"])
+        """Key-value heads of the first layer with attention; 0 where there is none."""
+        return int(self.architecture_numbers.get("num_key_value_heads", 0))
 
 
 def outer_tensors_elements(model: Model) -> int:

@@ -178,6 +178,11 @@ def read_nemotron_h(reader: ConfigReader) -> Mixers:
     )
     nothing = NoMixer()
     mixers = {**named(read_attention(reader), state), "mlp": nothing, "moe": nothing}
+    return arranged(reader, read_nemotron_kinds(reader), mixers)
+
+
+def read_nemotron_kinds(reader: ConfigReader) -> tuple[str, ...]:
+    """What each layer of a Nemotron-H is: a list of names, or a letter for each."""
     listed = reader.sequence("layers_block_type", "layer_types")
     if listed is not None:
         kinds = checked_kinds(reader, "layers_block_type", listed, len(listed))
@@ -186,7 +191,7 @@ def read_nemotron_h(reader: ConfigReader) -> Mixers:
         kinds = tuple(NEMOTRON_LETTERS.get(letter, letter) for letter in pattern)
     if not 0 < len(kinds) <= MOST_LAYERS:
         raise reader.missing("hybrid_override_pattern", "it says what each layer is")
-    return arranged(reader, kinds, mixers)
+    return kinds
 
 
 def read_zamba2(reader: ConfigReader) -> Mixers:

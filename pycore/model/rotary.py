@@ -24,16 +24,19 @@ class RotaryTable:
         return self.positions * self.width * element_bytes(self.dtype or model_dtype)
 
 
-def read_rotary_table(reader: ConfigReader, head_dim: int, positions: int) -> RotaryTable:
+def read_rotary_table(
+    reader: ConfigReader, head_dim: int, positions: int, *, default_share: float = 1.0
+) -> RotaryTable:
     """The one table of a model whose layers all rotate alike.
 
     Linear and yarn scaling lengthen the table by their factor, yarn from the original length;
-    llama3 and dynamic scaling leave it as it is.
+    llama3 and dynamic scaling leave it as it is. ``default_share`` is the part of each head that
+    is rotated where the config does not say.
     """
+    scaling = reader.section("rope_scaling", "rope_parameters")
     width = reader.optional_integer("rotary_dim")
     if width is None:
-        width = int(head_dim * reader.number("partial_rotary_factor", "rotary_pct", default=1.0))
-    scaling = reader.section("rope_scaling", "rope_parameters")
+        width = int(head_dim * read_rotated_share(reader, scaling, default_share))
     if scaling is None:
         return RotaryTable(positions, width)
     kind = scaling.text("rope_type", "type")
@@ -44,3 +47,13 @@ def read_rotary_table(reader: ConfigReader, head_dim: int, positions: int) -> Ro
         original = scaling.integer("original_max_position_embeddings", default=positions)
         positions = int(original * factor)
     return RotaryTable(positions, width)
+
+
+def read_rotated_share(reader: ConfigReader, scaling: ConfigReader | None, default: float) -> float:
+    """The part of each head that is rotated, stated beside the scaling or within it."""
+    names = ("partial_rotary_factor", "rotary_pct")
+    if scaling is not None and scaling.has(*names):
+        return scaling.number(*names, default=default)
+    if default != 1.0 and not reader.has(*names):
+        reader.defaulted[names[0]] = default
+    return reader.number(*names, default=default)

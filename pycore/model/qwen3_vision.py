@@ -1,0 +1,90 @@
+"""The tower that reads images for Qwen3-VL and Qwen3.5: patches, blocks, mergers.
+
+The engine divides its linears over the ranks like the text's, keeps the rest whole, and has it on
+the first stage of a pipeline only.
+
+Source: vLLM 0.33.0, model_executor/models/qwen3_vl.py (Qwen3_VisionTransformer), interfaces.py
+(_mark_tower_model).
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from pycore.model.config_fields import ConfigReader
+from pycore.model.tensors import Linear, OuterTensor, Place, Rows, Split, Tensor, Vector
+
+# Rows of the tower's rotary table, whatever the model's longest request.
+POSITIONS: Final = 8192
+
+# transformers 5.24.0, models/qwen3_5/configuration_qwen3_5.py, Qwen3_5VisionConfig.
+DEFAULTS: Final[dict[str, object]] = {
+    "depth": 27,
+    "hidden_size": 1152,
+    "intermediate_size": 4304,
+    "num_heads": 16,
+    "in_channels": 3,
+    "patch_size": 16,
+    "spatial_merge_size": 2,
+    "temporal_patch_size": 2,
+    "out_hidden_size": 3584,
+    "num_position_embeddings": 2304,
+}
+
+
+def qwen3_vision_tower(vision: ConfigReader) -> tuple[OuterTensor, ...]:
+    """Every tensor of the tower that ``vision`` describes."""
+    vision.completions = {**DEFAULTS, **vision.completions}
+    width = vision.integer("hidden_size")
+    merged = width * vision.integer("spatial_merge_size") ** 2
+    deepstack = len(vision.sequence("deepstack_visual_indexes") or ())
+    depth = vision.integer("depth")
+    return (
+        *(OuterTensor(tensor, 1, Place.FIRST) for tensor in patch_tensors(vision, width)),
+        *(OuterTensor(tensor, depth, Place.FIRST) for tensor in block_tensors(vision, width)),
+        *(OuterTensor(tensor, 1, Place.FIRST) for tensor in merger_tensors(vision, width, merged)),
+        *(
+            OuterTensor(tensor, deepstack, Place.FIRST)
+            for tensor in merger_tensors(vision, merged, merged)
+            if deepstack
+        ),
+        OuterTensor(rotary_table(vision, width), 1, Place.FIRST, in_checkpoint=False),
+    )
+
+
+def rotary_table(vision: ConfigReader, width: int) -> Vector:
+    """Half of each head is rotated."""
+    share = width // vision.integer("num_heads") // 2
+    return Vector("tower", "visual.rotary_pos_emb", POSITIONS * share)
+
+
+def patch_tensors(vision: ConfigReader, width: int) -> Iterator[Tensor]:
+    """The convolution that makes vectors of patches, and the embedding of their positions."""
+    patch = vision.integer("patch_size")
+    inputs = vision.integer("in_channels") * vision.integer("temporal_patch_size") * patch**2
+    whole = (Rows(width, Split.REPLICATED),)
+    yield Linear("tower", "visual.patch_embed.proj", whole, inputs, bias=True, quantisable=False)
+    positions = (Rows(vision.integer("num_position_embeddings"), Split.REPLICATED),)
+    yield Linear("tower", "visual.pos_embed", positions, width, quantisable=False)
+
+
+def block_tensors(vision: ConfigReader, width: int) -> Iterator[Tensor]:
+    """One block: attention of all heads to all, and a network without a gate, all with biases."""
+    wide = vision.integer("intermediate_size")
+    yield Vector("tower", "visual.blocks.norms", 4 * width)
+    yield Linear("tower", "visual.blocks.0.attn.qkv", (Rows(width),) * 3, width, bias=True)
+    yield back("visual.blocks.0.attn.proj", width, width)
+    yield Linear("tower", "visual.blocks.0.mlp.linear_fc1", (Rows(wide),), width, bias=True)
+    yield back("visual.blocks.0.mlp.linear_fc2", width, wide)
+
+
+def back(name: str, rows: int, columns: int) -> Linear:
+    """A linear whose inputs are divided over the ranks, with a bias that each rank holds."""
+    whole = (Rows(rows, Split.REPLICATED),)
+    return Linear("tower", name, whole, columns, columns_split=True, bias=True, bias_split=False)
+
+
+def merger_tensors(vision: ConfigReader, normed: int, merged: int) -> Iterator[Tensor]:
+    """What folds neighbouring patches into one vector of the text's width."""
+    yield Vector("tower", "visual.merger.norm", 2 * normed)
+    yield Linear("tower", "visual.merger.linear_fc1", (Rows(merged),), merged, bias=True)
+    yield back("visual.merger.linear_fc2", vision.integer("out_hidden_size"), merged)

@@ -1,0 +1,105 @@
+"""Qwen3-Next and Qwen3.5: gated delta nets in three layers of four, attention in the fourth.
+
+A layer for speculative decoding (mtp) is in checkpoints, but the engine does not load it.
+
+Source: vLLM 0.33.0, model_executor/models/qwen3_next.py and qwen3_5.py; transformers 5.24.0,
+models/qwen3_next and qwen3_5*/configuration_*.py.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from pycore.model.assembly import Source, Surroundings, assemble, attention_of_layers
+from pycore.model.completions import text_reader
+from pycore.model.config_fields import ConfigReader
+from pycore.model.layers import DenseMlp, FeedForward, Layer, MoeMlp
+from pycore.model.model import Model
+from pycore.model.qwen3_vision import qwen3_vision_tower
+from pycore.model.recurrent_mixers import read_qwen_gdn
+from pycore.model.rotary import RotaryTable, read_rotary_table
+
+ROTATED_SHARE: Final = 0.25
+"""Of each head, unless the config says otherwise."""
+
+
+def qwen3_next(reader: ConfigReader, architecture: str, name: str) -> Model:
+    """Qwen3-Next: routed experts in each layer but those the config names."""
+    text = text_reader(reader)
+    dense_layers = text.sequence("mlp_only_layers") or ()
+    step = text.integer("decoder_sparse_step")
+    routed = read_moe(text)
+    is_routed = [
+        index not in dense_layers and (index + 1) % step == 0
+        for index in range(len(read_qwen_gdn(text)))
+    ]
+    dense = routed if all(is_routed) else DenseMlp(text.integer("intermediate_size"))
+    layers = read_layers(text, lambda index: routed if is_routed[index] else dense)
+    around = Surroundings(
+        tie_word_embeddings=text.flag("tie_word_embeddings", default=False),
+        rotary_tables=read_tables(text, layers),
+        embedding_on_every_stage=True,
+        head_on_every_stage=True,
+    )
+    return assemble(Source(reader, text, architecture, name), layers, around)
+
+
+def qwen3_5(reader: ConfigReader, architecture: str, name: str) -> Model:
+    """Qwen3.5 and 3.6: dense or routed in all layers, with a tower that reads images or without."""
+    text = text_reader(reader)
+    routed = "moe" in text.text("model_type", default=reader.text("model_type"))
+    feed_forward = read_moe(text) if routed else DenseMlp(text.integer("intermediate_size"))
+    layers = read_layers(text, lambda _: feed_forward)
+    sees = architecture.endswith("ForConditionalGeneration")
+    vision = reader.section("vision_config") or ConfigReader({}) if sees else None
+    around = Surroundings(
+        tie_word_embeddings=text.flag("tie_word_embeddings", default=False),
+        rotary_tables=read_tables(text, layers),
+        embedding_on_every_stage=True,
+        outer_tensors=() if vision is None else qwen3_vision_tower(vision),
+    )
+    return assemble(Source(reader, text, architecture, name), layers, around)
+
+
+def read_moe(text: ConfigReader) -> MoeMlp:
+    """Routed experts, and a shared one with a gate of its own."""
+    return MoeMlp(
+        num_experts=text.integer("num_experts"),
+        num_experts_per_tok=text.integer("num_experts_per_tok"),
+        moe_intermediate_size=text.integer("moe_intermediate_size"),
+        shared_intermediate_size=text.integer("shared_expert_intermediate_size", minimum=0),
+        shared_expert_gate=True,
+        shared_name="mlp.shared_expert",
+        experts_renormalize=not text.has("norm_topk_prob")
+        or text.flag("norm_topk_prob", default=True),
+    )
+
+
+def read_layers(
+    text: ConfigReader, feed_forward: Callable[[int], FeedForward]
+) -> tuple[Layer, ...]:
+    """The layers in order; alike ones are one object."""
+    norms = (text.integer("hidden_size"),) * 2
+    seen: dict[Layer, Layer] = {}
+    layers = []
+    for index, mixer in enumerate(read_qwen_gdn(text)):
+        layer = Layer(mixer, feed_forward(index), norms)
+        layers.append(seen.setdefault(layer, layer))
+    return tuple(layers)
+
+
+def read_tables(text: ConfigReader, layers: tuple[Layer, ...]) -> tuple[RotaryTable, ...]:
+    """The rotary table of the layers with attention."""
+    attention = attention_of_layers(layers)
+    if attention is None:
+        return ()
+    positions = text.integer("max_position_embeddings")
+    return (read_rotary_table(text, attention.head_dim, positions, default_share=ROTATED_SHARE),)
+
+
+READERS: Final[Mapping[str, Callable[[ConfigReader, str, str], Model]]] = {
+    "Qwen3NextForCausalLM": qwen3_next,
+    "Qwen3_5ForCausalLM": qwen3_5,
+    "Qwen3_5MoeForCausalLM": qwen3_5,
+    "Qwen3_5ForConditionalGeneration": qwen3_5,
+    "Qwen3_5MoeForConditionalGeneration": qwen3_5,
+}
