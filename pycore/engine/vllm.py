@@ -44,7 +44,7 @@ def choose_settings(scenario: Scenario, model: Model, accelerator: Accelerator) 
         version=version,
         dtype=dtype,
         quantization=resolve_quantization(scenario, model),
-        kv_cache_dtype=resolve_kv_cache_dtype(scenario.kv_cache_dtype, dtype),
+        kv_cache_dtype=resolve_kv_cache_dtype(scenario.kv_cache_dtype, dtype, model.quantization),
         gpu_memory_utilization=version.default_gpu_memory_utilization
         if utilization is None
         else utilization,
@@ -114,9 +114,15 @@ def has_bfloat16(accelerator: Accelerator) -> bool:
     return capability is None or capability >= BFLOAT16_CAPABILITY
 
 
-def resolve_kv_cache_dtype(asked: str, dtype: str) -> str:
-    """The element type of the KV cache: "auto" is the model's."""
-    return dtype if asked == "auto" else asked
+def resolve_kv_cache_dtype(asked: str, dtype: str, quantization: Quantization | None) -> str:
+    """The element type of the KV cache: "auto" is the checkpoint's own scheme, else the model's.
+
+    Source: vLLM 0.33.0, utils/torch_utils.py, resolve_kv_cache_dtype_string.
+    """
+    if asked != "auto":
+        return asked
+    stated = None if quantization is None else quantization.kv_cache_dtype
+    return stated or dtype
 
 
 def resolve_quantization(scenario: Scenario, model: Model) -> Quantization | None:
