@@ -70,8 +70,10 @@ def shape_refusals(
 
 
 def over_long(settings: Settings, model: Model) -> Refusal | None:
-    """A max_model_len above what the model was made for."""
+    """A max_model_len above what the model was made for, where its config sets a limit."""
     if settings.auto_fit or settings.max_model_len <= model.model_limit_tokens:
+        return None
+    if not model.model_limit_field:
         return None
     limit = model.model_limit_tokens
     named = f"{model.model_limit_field}={float(limit)}"
@@ -182,6 +184,8 @@ def context_parallel(scenario: Scenario, model: Model) -> Refusal | None:
             "decode_context_parallel_size",
         )
     kv_heads = model.num_key_value_heads
+    if kv_heads == 0:
+        return None
     if size <= kv_heads:
         message = (
             "Decode context parallelism for GQA/MQA requires `--tensor-parallel-size` "
@@ -213,7 +217,7 @@ def divides(large: int, small: int) -> bool:
 def odd_kv_heads(scenario: Scenario, model: Model) -> Refusal | None:
     """Key-value heads that can neither be split nor repeated evenly."""
     size, kv_heads = scenario.tensor_parallel_size, model.num_key_value_heads
-    if divides(size, kv_heads):
+    if kv_heads == 0 or divides(size, kv_heads):
         return None
     large, small = max(size, kv_heads), min(size, kv_heads)
     return Refusal(
@@ -351,9 +355,9 @@ def working_sizes(model: Model) -> tuple[int, ...]:
     sizes = {count for count, _ in split_sizes(model)} | {round_up(model.vocab_size, 64)}
     return tuple(
         size
-        for size in range(1, min(heads, LARGEST_TENSOR_PARALLEL) + 1)
+        for size in range(1, min(heads or LARGEST_TENSOR_PARALLEL, LARGEST_TENSOR_PARALLEL) + 1)
         if heads % size == 0
-        and divides(size, kv_heads)
+        and (kv_heads == 0 or divides(size, kv_heads))
         and all(count % size == 0 for count in sizes)
     )
 

@@ -52,26 +52,32 @@ VERSIONS: Final = (
 
 OLDEST: Final = VERSIONS[0].version
 NEWEST: Final = VERSIONS[-1].version
+CHOICES: Final = tuple(f"{facts.version[0]}.{facts.version[1]}.0" for facts in VERSIONS)
+
+
+def parse_version(text: str) -> tuple[int, int]:
+    """Major and minor number of version ``text`` (0.33.0, v0.19.1, 0.26)."""
+    parts = text.removeprefix("v").split(".")
+    if len(parts) < 2 or not all(is_short_number(part) for part in parts[:2]):
+        raise InvalidRequest(
+            "engine_version", "unknown_choice", f"{text[:40]!r} is not a version", CHOICES
+        )
+    return int(parts[0]), int(parts[1])
+
+
+def is_short_number(text: str) -> bool:
+    """Whether ``text`` is a whole number of at most four digits."""
+    return text.isascii() and text.isdigit() and len(text) < 5
 
 
 def find_version(text: str) -> EngineVersion:
-    """The facts of version ``text`` (0.33.0, v0.19.1, 0.26)."""
-    parts = text.removeprefix("v").split(".")
-    choices = [f"{major}.{minor}.0" for major, minor in (v.version for v in VERSIONS)]
-    if len(parts) < 2 or not (parts[0].isascii() and parts[0].isdigit() and len(parts[0]) < 5):
-        raise InvalidRequest(
-            "engine_version", "unknown_choice", f"{text[:40]!r} is not a version", choices
-        )
-    if not (parts[1].isascii() and parts[1].isdigit() and len(parts[1]) < 5):
-        raise InvalidRequest(
-            "engine_version", "unknown_choice", f"{text[:40]!r} is not a version", choices
-        )
-    asked = (int(parts[0]), int(parts[1]))
+    """The facts of version ``text``: its own, or those of the nearest known one below."""
+    asked = parse_version(text)
     if not OLDEST <= asked <= NEWEST:
         raise InvalidRequest(
             "engine_version",
             "unknown_choice",
-            f"vLLM {text[:40]} is not known: from {choices[0]} to {choices[-1]} are",
-            choices,
+            f"vLLM {text[:40]} is not known: from {CHOICES[0]} to {CHOICES[-1]} are",
+            CHOICES,
         )
     return next(facts for facts in reversed(VERSIONS) if facts.version <= asked)

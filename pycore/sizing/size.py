@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from pycore.engine.architecture_refusals import architecture_refusals
 from pycore.engine.attention_backends import NoAttentionBackendError
 from pycore.engine.cache_refusals import cache_refusal
 from pycore.engine.kv_groups import KVCachePlan
@@ -63,7 +64,10 @@ def size(scenario: Scenario) -> SizeResult:
 def refusals_before_loading(deployment: Deployment) -> tuple[Refusal, ...]:
     """Every reason for which the engine stops before it loads a byte."""
     scenario, settings = deployment.scenario, deployment.settings
-    refusals = shape_refusals(scenario, deployment.model, settings, deployment.accelerator)
+    refusals = (
+        *architecture_refusals(scenario, deployment.model),
+        *shape_refusals(scenario, deployment.model, settings, deployment.accelerator),
+    )
     try:
         pool_of(deployment)
     except (NoAttentionBackendError, PagesDoNotUnifyError) as error:
