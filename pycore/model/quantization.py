@@ -41,6 +41,8 @@ def read_quantization(reader: ConfigReader) -> Quantization | None:
     method = method_name(section)
     if method == "":
         return None
+    if is_kimi_k3(reader) and section.text("format") == "mxfp4-pack-quantized":
+        method = "mxfp4"
     if method == "fp8" and reader.fields.get("model_type") == "deepseek_v4":
         return read_deepseek_v4(section, reader.text("expert_dtype", default="fp4"))
     if method not in READERS:
@@ -51,6 +53,14 @@ def read_quantization(reader: ConfigReader) -> Quantization | None:
             (*READERS,),
         )
     return READERS[method](section)
+
+
+def is_kimi_k3(reader: ConfigReader) -> bool:
+    """Whether the engine takes four-bit floats of compressed-tensors as its own MXFP4.
+
+    Source: vLLM 0.33.0, model_executor/models/config.py, KimiK3ForConditionalGenerationConfig.
+    """
+    return reader.fields.get("architectures") == ["KimiK3ForConditionalGeneration"]
 
 
 def quantization_section(reader: ConfigReader) -> ConfigReader | None:
