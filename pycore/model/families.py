@@ -163,10 +163,6 @@ NOT_YET: Final[dict[str, str]] = {
     "Gemma3ForCausalLM": "sliding-window layers",
     "Gemma3ForConditionalGeneration": "sliding-window layers",
     "GptOssForCausalLM": "sliding-window layers",
-    "DeepseekV2ForCausalLM": "multi-head latent attention",
-    "DeepseekV3ForCausalLM": "multi-head latent attention",
-    "DeepseekV32ForCausalLM": "multi-head latent attention with an indexer",
-    "GlmMoeDsaForCausalLM": "multi-head latent attention with an indexer",
     "BambaForCausalLM": "vLLM 0.33 has no class of its own for it, and cannot run transformers'",
     "Llama4ForConditionalGeneration": "chunked local attention",
 }

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from pycore.errors import InvalidRequest, UnsupportedModel
-from pycore.model import hybrid, lfm2, nemotron_h, qwen_hybrid
+from pycore.model import deepseek, deepseek_v4, hybrid, kimi, lfm2, nemotron_h, qwen_hybrid
 from pycore.model.config_fields import ConfigReader
 from pycore.model.families import FAMILIES, NOT_YET
 from pycore.model.model import Model
@@ -23,6 +23,9 @@ READERS: Final[Mapping[str, ModelReader]] = {
     **lfm2.READERS,
     **nemotron_h.READERS,
     **qwen_hybrid.READERS,
+    **deepseek.READERS,
+    **deepseek_v4.READERS,
+    **kimi.READERS,
 }
 
 

@@ -129,9 +129,8 @@ def read_experts(text: ConfigReader) -> MoeMlp:
         moe_latent_size=latent,
         latent_names=("routed_expert_down_proj", "routed_expert_up_proj"),
         latent_norm=bool(latent) and text.flag("latent_moe_use_norm", default=False),
-        least_width_per_rank=text.integer(
-            "min_moe_intermediate_per_partition", default=LEAST_EXPERT_WIDTH
-        ),
+        least_width_per_rank=text.optional_integer("min_moe_intermediate_per_partition")
+        or LEAST_EXPERT_WIDTH,
     )
 
 
