@@ -8,7 +8,7 @@ from pycore.errors import InvalidRequest
 from pycore.model.config_fields import with_overrides
 from pycore.model.hf_config import parse_config_text, read_model
 from pycore.model.hf_quant_config import with_hf_quant_config
-from pycore.model.model import Model
+from pycore.model.model import Model, without_towers
 from pycore.scenario import Scenario
 
 
@@ -19,7 +19,13 @@ def catalogue() -> dict[str, dict[str, object]]:
 
 
 def model_of(scenario: Scenario) -> Model:
-    """The model that a scenario serves, its overridden numbers included."""
+    """The model that a scenario serves: numbers overridden, and towers left out, where asked."""
+    model = whole_model_of(scenario)
+    return without_towers(model) if scenario.language_model_only else model
+
+
+def whole_model_of(scenario: Scenario) -> Model:
+    """The model that a scenario names or gives, its overridden numbers included."""
     overrides = json.dumps(scenario.overrides, sort_keys=True) if scenario.overrides else ""
     if scenario.model is not None and scenario.config is not None:
         raise InvalidRequest("model", "conflict", "give a model or a config, not both")

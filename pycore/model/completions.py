@@ -11,9 +11,7 @@ from functools import cache
 from typing import Final, cast
 
 from pycore.data import rows
-from pycore.model.config_fields import ConfigReader
-
-TEXT_SECTIONS: Final = ("text_config", "llm_config", "language_config")
+from pycore.model.config_fields import TEXT_SECTIONS, ConfigReader
 
 # Model types that name a whole model, to the type of the part that generates text.
 TEXT_TYPES: Final = {

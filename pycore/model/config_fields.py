@@ -14,6 +14,9 @@ from pycore.errors import InvalidRequest
 LARGEST_NUMBER: Final = 10**9
 MISSING: Final = object()
 
+# Where a multimodal config keeps what it says about text.
+TEXT_SECTIONS: Final = ("text_config", "llm_config", "language_config")
+
 # Numbers of a config.json that a request may change by naming them. Where a checkpoint spells one
 # of them in another way, the other names follow the first.
 CONFIG_FIELDS: Final[dict[str, tuple[str, ...]]] = {
@@ -42,11 +45,25 @@ CONFIG_FIELDS: Final[dict[str, tuple[str, ...]]] = {
 def with_overrides(
     config: Mapping[str, object], overrides: Mapping[str, object]
 ) -> dict[str, object]:
-    """``config`` with some of its numbers changed, each under the name that this config uses."""
+    """``config`` with some of its numbers changed, each under the name that this config uses.
+
+    Where the config has a part about text, a number is changed there, unless only the whole
+    states it.
+    """
     changed = dict(config)
+    section = next((s for s in TEXT_SECTIONS if isinstance(config.get(s), dict)), None)
+    inner = config[section] if section else None
+    text: dict[str, object] = dict(inner) if isinstance(inner, dict) else {}
     for name, value in overrides.items():
-        spelling = next((n for n in (name, *CONFIG_FIELDS[name]) if n in config), name)
-        changed[spelling] = value
+        spellings = (name, *CONFIG_FIELDS[name])
+        in_text = next((n for n in spellings if n in text), None)
+        at_top = next((n for n in spellings if n in config), None)
+        if section and (in_text or not at_top):
+            text[in_text or name] = value
+        if at_top or not section:
+            changed[at_top or name] = value
+    if section:
+        changed[section] = text
     return changed
 
 

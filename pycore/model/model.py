@@ -1,6 +1,6 @@
 """A model as the engine will serve it: the layers in order, and what stands around them."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from pycore.model.layers import Layer, MoeMlp
@@ -58,6 +58,13 @@ class Model:
     def num_key_value_heads(self) -> int:
         """Key-value heads of the first layer with attention; 0 where there is none."""
         return int(self.architecture_numbers.get("num_key_value_heads", 0))
+
+
+@lru_cache(maxsize=64)
+def without_towers(model: Model) -> Model:
+    """The model less what reads images and sound, as the engine serves it for text alone."""
+    kept = tuple(outer for outer in model.outer_tensors if outer.tensor.component != "tower")
+    return model if len(kept) == len(model.outer_tensors) else replace(model, outer_tensors=kept)
 
 
 def outer_tensors_elements(model: Model) -> int:
