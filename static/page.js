@@ -31,6 +31,8 @@ export function createPage(root, change) {
     update(view) {
       for (const widget of widgets) widget.update(view);
       const { state, loadedBytes, totalBytes } = view.core;
+      // How far the core is: the tests and the style sheet read it here.
+      root.documentElement.setAttribute("data-core", state);
       const isBad = state === "stalled" || state === "failed";
       show(part("loading"), isBad || state === "starting");
       show(progress.nextElementSibling, isBad);
