@@ -305,25 +305,33 @@ def odd_blocks(scenario: Scenario, model: Model, settings: Settings) -> Refusal 
 
     Source: vLLM 0.33.0, quantization/utils/fp8_utils.py, validate_fp8_block_shape.
     """
-    size = scenario.tensor_parallel_size
-    if settings.quantization is None or size == 1:
+    if settings.quantization is None:
         return None
+    size = scenario.tensor_parallel_size
     forms = layer_forms(model, settings.quantization)
     for layer, own in dict(zip(model.layers, forms, strict=True)).items():
         for tensor in layer_tensors(layer, model.hidden_size):
             form = own.get(tensor.name)
             if form is None or form.alignment != "block" or not isinstance(tensor, Linear):
                 continue
-            if tensor.num_experts:
-                continue
-            block_n, block_k = form.block or (1, 1)
-            if tensor.columns_split and tensor.columns // size % block_k:
-                return unaligned("input_size_per_partition", tensor.columns // size, "k", block_k)
-            if tensor.columns_split:
-                continue
-            for rows in tensor.rows:
-                if rows.on_rank(size) % block_n:
-                    return unaligned("output_partition_size", rows.on_rank(size), "n", block_n)
+            found = None if tensor.num_experts else odd_block(tensor, form.block or (1, 1), size)
+            if found is not None:
+                return found
+    return None
+
+
+def odd_block(linear: Linear, block: tuple[int, int], size: int) -> Refusal | None:
+    """The engine's check of one linear; the last of several that are whole may end anywhere."""
+    block_n, block_k = block
+    if linear.columns_split:
+        share = linear.columns // size
+        odd = size > 1 and share % block_k != 0
+        return unaligned("input_size_per_partition", share, "k", block_k) if odd else None
+    is_split = size > 1 and any(rows.split is not Split.REPLICATED for rows in linear.rows)
+    checked = linear.rows if is_split else linear.rows[:-1]
+    for rows in checked:
+        if rows.on_rank(size) % block_n:
+            return unaligned("output_partition_size", rows.on_rank(size), "n", block_n)
     return None
 
 
