@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from pycore.engine.quantisation_rules import start_errors
+from pycore.engine.quantised_shards import shard_error
+from pycore.engine.shards import Ranks, ranks_of
 from pycore.engine.vllm import Settings, has_bfloat16
 from pycore.hardware.accelerators import Accelerator
 from pycore.model.layers import MoeMlp
 from pycore.model.model import Model
-from pycore.model.module_forms import layer_forms
 from pycore.model.parameters import layer_tensors
 from pycore.model.tensors import Linear, Split, Vector
 from pycore.scenario import Scenario
@@ -56,14 +58,14 @@ def shape_refusals(
         over_long(settings, model),
         few_batched_tokens(settings),
         dtype_missing(settings, accelerator),
-        quantization_missing(settings, accelerator),
+        quantisation_refused(scenario, model, settings, accelerator),
         odd_heads(scenario, model),
         too_many(scenario),
         context_parallel(scenario, model),
         odd_kv_heads(scenario, model),
         odd_vocabulary(scenario, model),
         odd_shards(scenario, model),
-        odd_blocks(scenario, model, settings),
+        odd_quantised_shards(scenario, model, settings, accelerator),
         too_many_stages(scenario, model),
     )
     return tuple(refusal for refusal in found if refusal is not None)
@@ -121,20 +123,12 @@ def capability_text(accelerator: Accelerator) -> str:
     return f"{major}.{minor}"
 
 
-def quantization_missing(settings: Settings, accelerator: Accelerator) -> Refusal | None:
-    """Quantised weights on a GPU that has no kernel for them."""
-    quantization, capability = settings.quantization, accelerator.compute_capability
-    if quantization is None or capability is None:
-        return None
-    current = 10 * capability[0] + capability[1]
-    if current >= quantization.lowest_capability:
-        return None
-    return Refusal(
-        "quantisation_not_on_accelerator",
-        f"The quantization method {quantization.method} is not supported for the current GPU. "
-        f"Minimum capability: {quantization.lowest_capability}. Current capability: {current}.",
-        "quantization",
-    )
+def quantisation_refused(
+    scenario: Scenario, model: Model, settings: Settings, accelerator: Accelerator
+) -> Refusal | None:
+    """A quantisation that the engine does not start with, here or at all."""
+    found = next(start_errors(scenario, model, settings, accelerator), None)
+    return None if found is None else Refusal(*found, "quantization")
 
 
 def odd_heads(scenario: Scenario, model: Model) -> Refusal | None:
@@ -300,47 +294,17 @@ def few_experts(scenario: Scenario, model: Model, size: int) -> Refusal | None:
     )
 
 
-def odd_blocks(scenario: Scenario, model: Model, settings: Settings) -> Refusal | None:
-    """A shard of an fp8 weight that is no whole number of scale blocks.
-
-    Source: vLLM 0.33.0, quantization/utils/fp8_utils.py, validate_fp8_block_shape.
-    """
-    if settings.quantization is None:
+def odd_quantised_shards(
+    scenario: Scenario, model: Model, settings: Settings, accelerator: Accelerator
+) -> Refusal | None:
+    """A rank's share of a quantised matrix that cuts through its groups."""
+    error = shard_error(
+        model, settings.quantization, ranks_of(scenario, accelerator), settings.dtype
+    )
+    if error is None:
         return None
-    size = scenario.tensor_parallel_size
-    forms = layer_forms(model, settings.quantization)
-    for layer, own in dict(zip(model.layers, forms, strict=True)).items():
-        for tensor in layer_tensors(layer, model.hidden_size):
-            form = own.get(tensor.name)
-            if form is None or form.alignment != "block" or not isinstance(tensor, Linear):
-                continue
-            found = None if tensor.num_experts else odd_block(tensor, form.block or (1, 1), size)
-            if found is not None:
-                return found
-    return None
-
-
-def odd_block(linear: Linear, block: tuple[int, int], size: int) -> Refusal | None:
-    """The engine's check of one linear; the last of several that are whole may end anywhere."""
-    block_n, block_k = block
-    if linear.columns_split:
-        share = linear.columns // size
-        odd = size > 1 and share % block_k != 0
-        return unaligned("input_size_per_partition", share, "k", block_k) if odd else None
-    is_split = size > 1 and any(rows.split is not Split.REPLICATED for rows in linear.rows)
-    checked = linear.rows if is_split else linear.rows[:-1]
-    for rows in checked:
-        if rows.on_rank(size) % block_n:
-            return unaligned("output_partition_size", rows.on_rank(size), "n", block_n)
-    return None
-
-
-def unaligned(name: str, size: int, axis: str, block: int) -> Refusal:
-    """The engine's words for a shard that cuts through a scale block."""
     return Refusal(
-        "unaligned_quantised_shard",
-        f"Weight {name} = {size} is not divisible by weight quantization block_{axis} = {block}.",
-        "tensor_parallel_size",
+        "unaligned_quantised_shard", error, "tensor_parallel_size", working_sizes(model)
     )
 
 
@@ -367,7 +331,14 @@ def working_sizes(model: Model) -> tuple[int, ...]:
         if heads % size == 0
         and (kv_heads == 0 or divides(size, kv_heads))
         and all(count % size == 0 for count in sizes)
+        and cuts_evenly(model, size)
     )
+
+
+def cuts_evenly(model: Model, size: int) -> bool:
+    """Whether TP of that size leaves whole groups of the checkpoint's own quantisation."""
+    ranks = Ranks(size, 1, 1, enable_expert_parallel=False)
+    return shard_error(model, model.quantization, ranks, model.dtype) is None
 
 
 def gib_text(num_bytes: int) -> str:

@@ -128,7 +128,8 @@ def read_group(section: ConfigReader, default_format: str) -> Group | None:
     if linear is None:
         what = f"compressed-tensors weights of {weights.num_bits} bits by {weights.strategy}"
         raise unsupported(section, "weights", what)
-    return Group(targets, linear, expert_format(linear, weights, inputs))
+    linear = replace(linear, lowest_capability=80 if linear == MXFP4 else 75)
+    return Group(targets, linear, expert_format(linear, weights))
 
 
 def linear_format(weights: Arguments, inputs: Arguments | None, stored: str) -> WeightFormat | None:
@@ -158,7 +159,6 @@ def four_bit_float(weights: Arguments, inputs: Arguments | None) -> WeightFormat
             NVFP4,
             name="nvfp4, 16-bit activations",
             extras=Extras(FLOAT32),
-            activation_bits=16,
         )
     return MXFP4 if weights.strategy == "group" and weights.group_size == 32 else None
 
@@ -171,7 +171,7 @@ def float8(weights: Arguments, inputs: Arguments | None) -> WeightFormat | None:
         case "channel":
             form = replace(FP8_CHANNEL, routed_extras=Extras())
         case "block":
-            form = fp8_block(*(weights.block or (128, 128)))
+            form = replace(fp8_block(*(weights.block or (128, 128))), alignment="strict_block")
         case _:
             return None
     if inputs is None or inputs.dynamic:
@@ -192,11 +192,8 @@ def integer8(weights: Arguments, inputs: Arguments) -> WeightFormat | None:
     return replace(form, extras=replace(form.extras, linear_bytes=fixed))
 
 
-def expert_format(
-    linear: WeightFormat, weights: Arguments, inputs: Arguments | None
-) -> WeightFormat | None:
-    """The form of routed experts under the same scheme; None where there is no such experts."""
-    del inputs
+def expert_format(linear: WeightFormat, weights: Arguments) -> WeightFormat | None:
+    """The form of routed experts under the same scheme; None where the engine has no such."""
     if not weights.is_float and weights.num_bits == 8 and linear.block is None:
         return None
     return linear
@@ -220,6 +217,7 @@ def read_compressed_tensors(section: ConfigReader) -> Quantization:
         dtypes=("float32", "float16", "bfloat16"),
         kv_cache_dtype="fp8" if scheme is not None and scheme.fields else None,
         attention_scales=cache_scales(scheme),
+        carries_cache_scales=scheme is not None,
         declared=section,
     )
 

@@ -22,6 +22,8 @@ from pycore.model.weight_formats import (
 FBGEMM: Final = replace(FP8_CHANNEL, name="fbgemm fp8", extras=Extras(linear_bytes=FLOAT32))
 """A scale for each row, and the bound of the activations' scale: one float32."""
 
+FILLED_MXFP4: Final = replace(MXFP4, filling="mxfp4")
+
 FBGEMM_REFUSAL: Final = (
     "The quantization method fbgemm_fp8 is deprecated and will be removed in future versions of "
     "vLLM. To bypass, set `--allow-deprecated-quantization`."
@@ -67,13 +69,14 @@ def read_fp8(section: ConfigReader) -> Quantization:
     Source: vLLM 0.33.0, quantization/fp8.py, Fp8Config.
     """
     form = read_fp8_format(section)
-    experts = MXFP4 if section.text("store_dtype") == "mxfp4" else form
+    experts = FILLED_MXFP4 if section.text("store_dtype") == "mxfp4" else form
     ignored = name_list(section, "ignored_layers", "modules_to_not_convert")
     return Quantization(
         "fp8",
         skipping(form, experts, ignored),
         lowest_capability=75,
         attention_scales=KV_SCALES,
+        carries_cache_scales=True,
         declared=section,
     )
 
@@ -113,13 +116,14 @@ def read_deepseek_v4(section: ConfigReader, expert_dtype: str) -> Quantization:
     form = read_fp8_format(section, scale_bits=8 if is_fp4 else 32)
     experts = form
     if is_fp4:
-        experts = NVFP4 if section.text("moe_quant_algo").upper() == "NVFP4" else MXFP4
+        experts = NVFP4 if section.text("moe_quant_algo").upper() == "NVFP4" else FILLED_MXFP4
     ignored = name_list(section, "ignored_layers", "modules_to_not_convert")
     return Quantization(
         "deepseek_v4_fp8",
         skipping(form, experts, ignored),
         lowest_capability=75,
         attention_scales=KV_SCALES,
+        carries_cache_scales=True,
         declared=section,
     )
 

@@ -1,9 +1,14 @@
 """gpt-oss: routed experts of four-bit floats (MXFP4), everything else in the model's dtype."""
 
+from dataclasses import replace
+from typing import Final
+
 from pycore.model.config_fields import ConfigReader
 from pycore.model.module_names import Module, ModuleNames
 from pycore.model.quantization_rule import Choose, Quantization
 from pycore.model.weight_formats import MXFP4, WeightFormat
+
+GPT_OSS: Final = replace(MXFP4, filling="gpt_oss")
 
 
 def experts_only(names: ModuleNames) -> Choose:
@@ -14,7 +19,7 @@ def experts_only(names: ModuleNames) -> Choose:
     del names
 
     def choose(module: Module) -> WeightFormat | None:
-        return MXFP4 if module.kind == "experts" else None
+        return GPT_OSS if module.kind == "experts" else None
 
     return choose
 

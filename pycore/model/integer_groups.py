@@ -36,7 +36,11 @@ def read_awq(section: ConfigReader) -> Quantization:
     bits = section.integer("w_bit", "bits")
     if bits not in AWQ_BITS:
         raise unsupported(section, "bits", f"AWQ of {bits} bits")
-    form = awq(bits, read_group_size(section, "q_group_size", "group_size"))
+    form = awq(
+        bits,
+        read_group_size(section, "q_group_size", "group_size"),
+        zero_point=section.flag("zero_point", default=True),
+    )
     ignored = name_list(section, "modules_to_not_convert")
     head = form if section.flag("lm_head", default=False) else None
     return Quantization(

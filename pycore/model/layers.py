@@ -68,6 +68,8 @@ class ParallelMixers:
 
     attention: FullAttention
     recurrent: Recurrent
+    attention_is_shared: bool = False
+    """The attention's weights serve several layers, and stand around them (Zamba 2)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +124,14 @@ class MoeMlp:
     latent_names: tuple[str, str] = ("fc1_latent_proj", "fc2_latent_proj")
     latent_norm: bool = False
     """What comes back from that width is normalised (Kimi-K3)."""
+    blackwell_routing: bool = True
+    """Whether the expert kernels of Blackwell know how the router chooses: by a softmax or sigmoid
+    whose winners are weighed anew, not by a plain softmax."""
     least_width_per_rank: int = 0
     """What a rank of TP holds of an expert at least: narrower slices are filled up (Kimi)."""
     shared_name: str = "mlp.shared_experts"
-    experts_renormalize: bool = True
-    """The weights of the chosen experts are made to add up to one, which fast kernels rely on."""
+    router_needs_kernels: bool = False
+    """The router computes in float32: where the GPU has no kernels for it, so are its weights."""
 
 
 FeedForward = DenseMlp | MoeMlp

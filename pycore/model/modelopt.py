@@ -43,7 +43,6 @@ W4A16_NVFP4: Final = replace(
     NVFP4,
     name="nvfp4, 16-bit activations",
     extras=Extras(matrix_bytes=FLOAT32, matrix_elements=1),
-    activation_bits=16,
 )
 """A linear's input scales are made in the model's dtype, and dropped when it is loaded."""
 
@@ -111,6 +110,7 @@ def read_modelopt(section: ConfigReader) -> Quantization:
         dtypes=("bfloat16",) if method == "modelopt_mxfp8" else ("bfloat16", "float16"),
         kv_cache_dtype=kv_dtype,
         attention_scales=scales,
+        carries_cache_scales=scales is KV_SCALES,
         latent_scales=NO_SCALES if is_mixed else scales,
         declared=section,
     )
@@ -279,5 +279,6 @@ def read_mxfp8(section: ConfigReader) -> Quantization:
         dtypes=("bfloat16",),
         attention_scales=KV_SCALES,
         latent_scales=KV_SCALES,
+        carries_cache_scales=True,
         declared=section,
     )

@@ -27,7 +27,7 @@ ONE_SCALE: Final = Extras(linear_bytes=FLOAT32)
 FP8_WHOLE: Final = replace(FP8_TENSOR, extras=ONE_SCALE, routed_extras=ONE_SCALE)
 """One scale for a linear with all that is fused in it."""
 
-BLOCKS: Final = replace(fp8_block(128, 128), alignment="none")
+BLOCKS: Final = replace(fp8_block(128, 128), alignment="none", filling="block")
 
 
 def everywhere(linear: WeightFormat | None, experts: WeightFormat | None) -> Rule:

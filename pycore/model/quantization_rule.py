@@ -45,6 +45,8 @@ class Quantization:
     """Parameters that each attention layer holds for a quantised cache."""
     latent_scales: Extras = NO_SCALES
     """The same for layers of latent attention."""
+    carries_cache_scales: bool = False
+    """Whether the checkpoint may carry scales for an fp8 cache."""
     online: bool = False
     """Quantised while loading, from a checkpoint that is not."""
     refusal: str = ""

@@ -12,7 +12,8 @@ from typing import Final, Literal
 
 from pycore.units import ceil_div
 
-Refusal = Literal["none", "block", "awq", "gptq", "group", "nvfp4", "mxfp8"]
+Alignment = Literal["none", "block", "strict_block", "awq", "gptq", "group", "nvfp4", "mxfp8"]
+ExpertFilling = Literal["none", "gpt_oss", "mxfp4", "block"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +56,19 @@ class WeightFormat:
     extras: Extras = Extras()
     routed_extras: Extras = Extras()
     """The same for the matrices of one routed expert."""
-    alignment: Refusal = "none"
+    asymmetric: bool = False
+    """Whether the zero points mean anything; some forms hold them in any case."""
+    alignment: Alignment = "none"
     """Whose rule decides which shards are refused."""
-    activation_bits: int = 16
-    """Width of what the matrix is multiplied with, which decides the kernels."""
+    filling: ExpertFilling = "none"
+    """Whose rule decides what routed experts are filled up to."""
+    lowest_capability: int = 0
+    """What the kernels of a scheme need, where the scheme and not the method says it."""
+
+    @property
+    def group_size(self) -> int:
+        """Columns that share a scale; 0 for all of them."""
+        return self.block[1] if self.block else 0
 
 
 def format_bytes(
@@ -98,9 +108,7 @@ def scale_bytes(form: WeightFormat, num_rows: int, columns: int, dtype_bytes: in
 FLOAT32: Final = 4
 INT64: Final = 8
 
-FP8_TENSOR: Final = WeightFormat(
-    "fp8", 8, extras=Extras(FLOAT32), routed_extras=Extras(FLOAT32), activation_bits=8
-)
+FP8_TENSOR: Final = WeightFormat("fp8", 8, extras=Extras(FLOAT32), routed_extras=Extras(FLOAT32))
 """fp8 with one scale for each fused matrix. Source: vLLM 0.33.0, quantization/fp8.py."""
 
 FP8_TENSOR_STATIC: Final = replace(
@@ -114,11 +122,11 @@ FP8_TENSOR_STATIC: Final = replace(
 Source: vLLM 0.33.0, quantization/fp8.py and modelopt.py (FP8).
 """
 
-FP8_CHANNEL: Final = WeightFormat("fp8 by channel", 8, block=(1, 0), activation_bits=8)
+FP8_CHANNEL: Final = WeightFormat("fp8 by channel", 8, block=(1, 0))
 """fp8 with a float32 scale for each row."""
 
-INT8_CHANNEL: Final = WeightFormat("int8 by channel", 8, block=(1, 0), activation_bits=8)
-INT8_TENSOR: Final = WeightFormat("int8", 8, extras=Extras(FLOAT32), activation_bits=8)
+INT8_CHANNEL: Final = WeightFormat("int8 by channel", 8, block=(1, 0))
+INT8_TENSOR: Final = WeightFormat("int8", 8, extras=Extras(FLOAT32))
 
 NVFP4: Final = WeightFormat(
     "nvfp4",
@@ -128,7 +136,6 @@ NVFP4: Final = WeightFormat(
     extras=Extras(2 * FLOAT32),
     routed_extras=Extras(2 * FLOAT32),
     alignment="nvfp4",
-    activation_bits=4,
 )
 """Four-bit floats, an fp8 scale for every 16, and two float32 scales a matrix: weights, inputs.
 
@@ -138,9 +145,7 @@ Source: vLLM 0.33.0, quantization/modelopt.py (KNvfp4Static, KNvfp4Dynamic, Mode
 MXFP4: Final = WeightFormat("mxfp4", 4, block=(1, 32), scale_bits=8)
 """Four-bit floats with an eight-bit exponent for every 32."""
 
-MXFP8: Final = WeightFormat(
-    "mxfp8", 8, block=(1, 32), scale_bits=8, alignment="mxfp8", activation_bits=8
-)
+MXFP8: Final = WeightFormat("mxfp8", 8, block=(1, 32), scale_bits=8, alignment="mxfp8")
 
 NF4: Final = WeightFormat("bitsandbytes 4-bit", 4, block=(1, 64))
 """bitsandbytes: 4 bits an element, a float32 scale for every 64 once it is loaded."""
@@ -156,11 +161,10 @@ def fp8_block(rows: int, columns: int, scale_bits: int = 32) -> WeightFormat:
         block=(rows, columns),
         scale_bits=scale_bits,
         alignment="block",
-        activation_bits=8,
     )
 
 
-def awq(bits: int, group_size: int) -> WeightFormat:
+def awq(bits: int, group_size: int, *, zero_point: bool = True) -> WeightFormat:
     """AWQ: words of 32 bits along the rows; scales and zero points for each group of columns.
 
     Source: vLLM 0.33.0, quantization/auto_awq.py; zero points are created in any case.
@@ -173,6 +177,7 @@ def awq(bits: int, group_size: int) -> WeightFormat:
         block=(1, max(0, group_size)),
         scale_bits=0,
         zero_points=True,
+        asymmetric=zero_point,
         alignment="awq",
     )
 
@@ -207,6 +212,7 @@ def packed_integers(bits: int, group_size: int, *, symmetric: bool) -> WeightFor
         block=(1, max(0, group_size)),
         scale_bits=0,
         zero_points=not symmetric,
+        asymmetric=not symmetric,
         extras=Extras(linear_bytes=2 * INT64),
         routed_extras=Extras(linear_elements=2),
         alignment="group",

@@ -17,7 +17,6 @@ from pycore.scenario import Scenario
 from pycore.sizing import budget
 from pycore.sizing.kv_cache import KVPool, kv_pool
 from pycore.sizing.ledger import Basis, Ledger
-from pycore.sizing.weights import Ranks
 from pycore.units import ceil_div
 
 # What a GPU is taken for whose compute capability is not known.
@@ -83,16 +82,6 @@ def accelerator_of(scenario: Scenario) -> Accelerator:
             "accelerator", "missing", "name an accelerator, or give accelerator_total_bytes"
         )
     return accelerators.find(scenario.accelerator)
-
-
-def ranks_of(scenario: Scenario) -> Ranks:
-    """How the scenario spreads its model."""
-    return Ranks(
-        scenario.tensor_parallel_size,
-        scenario.pipeline_parallel_size,
-        scenario.data_parallel_size,
-        scenario.enable_expert_parallel,
-    )
 
 
 def pool_of(deployment: Deployment) -> KVPool:

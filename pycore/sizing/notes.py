@@ -2,8 +2,9 @@
 
 from typing import Final
 
+from pycore.engine.shards import Ranks
 from pycore.sizing.deployment import Deployment
-from pycore.sizing.weights import Ranks, stage_weights
+from pycore.sizing.weights import stage_weights
 from pycore.units import GIB
 
 # A checkpoint's files hold headers, and sometimes weights that the engine leaves on disk.

@@ -8,6 +8,7 @@ from pycore.engine.cache_refusals import cache_refusal
 from pycore.engine.kv_groups import KVCachePlan
 from pycore.engine.kv_pages import PagesDoNotUnifyError
 from pycore.engine.refusals import Refusal, free_memory_too_small, shape_refusals
+from pycore.engine.shards import ranks_of
 from pycore.model.model import num_active_parameters, num_parameters
 from pycore.scenario import Scenario
 from pycore.sizing.bars import bars
@@ -20,7 +21,6 @@ from pycore.sizing.deployment import (
     plan_of,
     pool_basis,
     pool_of,
-    ranks_of,
     workload_concurrency,
 )
 from pycore.sizing.explain import explain_kv, explain_pool, explain_weights
@@ -88,7 +88,10 @@ def sizing_of(deployment: Deployment, ledger: Ledger) -> Sizing:
     """Weights, memory and KV pool of every stage."""
     model, settings = deployment.model, deployment.settings
     stages = stage_weights(
-        model, ranks_of(deployment.scenario), settings.dtype, settings.quantization
+        model,
+        ranks_of(deployment.scenario, deployment.accelerator),
+        settings.dtype,
+        settings.quantization,
     )
     explain_weights(max(stages, key=lambda stage: stage.num_bytes), ledger)
     memories = stage_memories(deployment, stages, ledger)

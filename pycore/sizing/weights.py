@@ -6,13 +6,12 @@ differ at both ends.
 """
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
-from math import gcd
 from typing import Final, assert_never
 
 from pycore.dtypes import element_bytes
+from pycore.engine.shards import UNFILLED, Filling, Ranks, filling_of, fitted, shard_of
 from pycore.model.buffers import buffer_tensors
 from pycore.model.latent import LatentAttention
 from pycore.model.layers import (
@@ -28,28 +27,11 @@ from pycore.model.model import Model
 from pycore.model.module_forms import Forms, head_form, layer_forms, outer_form
 from pycore.model.parameters import layer_tensors
 from pycore.model.quantization import Quantization
-from pycore.model.tensors import Linear, Split, Tensor, Vector
+from pycore.model.tensors import Linear, Tensor, Vector
 from pycore.model.weight_formats import WeightFormat, format_bytes
-from pycore.units import ceil_div, round_up
+from pycore.units import round_up
 
 VOCABULARY_MULTIPLE: Final = 64
-# Finer blocks than this no kernel takes.
-LEAST_BLOCK: Final = 32
-
-
-@dataclass(frozen=True, slots=True)
-class Ranks:
-    """How a model is spread: over ranks of a stage, over stages, over replicas."""
-
-    tensor_parallel_size: int
-    pipeline_parallel_size: int
-    data_parallel_size: int
-    enable_expert_parallel: bool
-
-    @property
-    def expert_ranks(self) -> int:
-        """Ranks that share the routed experts: those of all replicas together."""
-        return self.tensor_parallel_size * self.data_parallel_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,62 +69,23 @@ def padded_vocab_size(*, vocab_size: int) -> int:
     return round_up(vocab_size, VOCABULARY_MULTIPLE)
 
 
-def rank_shape(linear: Linear, ranks: Ranks) -> tuple[int, list[int], int]:
-    """Experts, rows of each fused matrix, and columns that one rank holds of a linear."""
-    split, experts = ranks.tensor_parallel_size, 1
-    if linear.split_heads % split:
-        split = 1
-    if linear.num_experts:
-        split, experts = ranks.expert_ranks, linear.num_experts
-        if ranks.enable_expert_parallel and split > 1:
-            split, experts = 1, ceil_div(linear.num_experts, ranks.expert_ranks)
-    if linear.least_width_per_rank and ranks.tensor_parallel_size > 1 and split > 1:
-        linear = widened(linear, linear.least_width_per_rank * ranks.tensor_parallel_size)
-    rows = [part.on_rank(split) for part in linear.rows]
-    rows[-1] += -sum(rows) % linear.rows_multiple
-    columns = linear.columns // split if linear.columns_split else linear.columns
-    return experts, rows, columns
-
-
-def widened(linear: Linear, least: int) -> Linear:
-    """Routed experts whose width is filled up to ``least`` before it is split.
-
-    Source: vLLM 0.33.0, models/kimi_k3/nvidia/model.py, padded_moe_intermediate_size.
-    """
-    rows = tuple(
-        replace(part, count=max(part.count, least)) if part.split is Split.EVEN else part
-        for part in linear.rows
-    )
-    columns = max(linear.columns, least) if linear.columns_split else linear.columns
-    return replace(linear, rows=rows, columns=columns)
-
-
-def linear_bytes(linear: Linear, ranks: Ranks, dtype: str, form: WeightFormat | None) -> int:
+def linear_bytes(
+    linear: Linear,
+    ranks: Ranks,
+    dtype: str,
+    form: WeightFormat | None,
+    filling: Filling = UNFILLED,
+) -> int:
     """Bytes that one rank holds of a linear: elements, biases and scales."""
-    experts, rows, columns = rank_shape(linear, ranks)
-    num_rows = sum(rows)
-    bias_rows = num_rows if linear.bias else 0
+    shard = shard_of(linear, ranks, filling)
+    bias_rows = shard.num_rows if linear.bias else 0
     if form is None:
         width = element_bytes(linear.dtype or dtype)
-        return experts * (num_rows * columns + bias_rows) * width
-    width = element_bytes(dtype)
-    routed = linear.num_experts > 0
-    if routed and form.alignment == "block":
-        form = refined(form, rows, columns)
-    return experts * (format_bytes(form, rows, columns, width, routed=routed) + bias_rows * width)
-
-
-def refined(form: WeightFormat, rows: Sequence[int], columns: int) -> WeightFormat:
-    """Blocks of a routed expert on a rank: finer where its width is no whole number of blocks.
-
-    Where TP cuts through a block, every scale is repeated on a grid fine enough for the cut.
-    Source: vLLM 0.33.0, fused_moe/oracle/fp8.py, refine_fp8_moe_block_shape.
-    """
-    block_rows, block_columns = form.block or (1, 1)
-    if all(part % block_rows == 0 for part in rows) and columns % block_columns == 0:
-        return form
-    side = gcd(block_rows, block_columns, columns, *rows)
-    return form if side < LEAST_BLOCK else replace(form, block=(side, side))
+        return shard.experts * (shard.num_rows * shard.columns + bias_rows) * width
+    width, routed = element_bytes(dtype), linear.num_experts > 0
+    form = fitted(form, shard, linear) if routed else form
+    matrix = format_bytes(form, shard.rows, shard.columns, width, routed=routed)
+    return shard.experts * (matrix + bias_rows * width)
 
 
 def vector_bytes(vector: Vector, ranks: Ranks, dtype: str) -> int:
@@ -151,11 +94,17 @@ def vector_bytes(vector: Vector, ranks: Ranks, dtype: str) -> int:
     return max(length, vector.least_per_rank) * element_bytes(vector.dtype or dtype)
 
 
-def tensor_bytes(tensor: Tensor, ranks: Ranks, dtype: str, form: WeightFormat | None) -> int:
+def tensor_bytes(
+    tensor: Tensor,
+    ranks: Ranks,
+    dtype: str,
+    form: WeightFormat | None,
+    filling: Filling = UNFILLED,
+) -> int:
     """Bytes that one rank holds of a tensor."""
     match tensor:
         case Linear():
-            return linear_bytes(tensor, ranks, dtype, form)
+            return linear_bytes(tensor, ranks, dtype, form, filling)
         case Vector():
             return vector_bytes(tensor, ranks, dtype)
         case _:
@@ -168,7 +117,10 @@ def layer_bytes(
     """Bytes of one decoder layer on one rank, by component."""
     total: Counter[str] = Counter()
     for tensor in layer_tensors(layer, hidden_size):
-        total[tensor.component] += tensor_bytes(tensor, ranks, dtype, forms.get(tensor.name))
+        form, filling = forms.get(tensor.name), UNFILLED
+        if isinstance(layer.feed_forward, MoeMlp):
+            filling = filling_of(layer.feed_forward, form, ranks)
+        total[tensor.component] += tensor_bytes(tensor, ranks, dtype, form, filling)
     for tensor in buffer_tensors(layer.mixer):
         total[tensor.component] += tensor_bytes(tensor, ranks, dtype, None)
     if isinstance(layer.feed_forward, MoeMlp) and ranks.enable_expert_parallel:

@@ -1,0 +1,212 @@
+"""What one rank holds of a matrix: which experts, which rows, how many columns.
+
+Routed experts are more than divided: kernels want their widths in whole tiles, so a rank's share
+is filled up before anything is created, by rules that depend on the form and the GPU.
+"""
+
+from dataclasses import dataclass, replace
+from math import gcd
+from typing import Final
+
+from pycore.hardware.accelerators import Accelerator
+from pycore.model.layers import MoeMlp
+from pycore.model.tensors import Linear, Split
+from pycore.model.weight_formats import Extras, WeightFormat
+from pycore.scenario import Scenario
+from pycore.units import ceil_div, round_up
+
+HOPPER: Final = (9, 0)
+# Finer blocks of scales than this no kernel takes.
+LEAST_BLOCK: Final = 32
+# Columns that share a scale in Marlin's kernels; 0 is all of them.
+MARLIN_GROUPS: Final = (0, 32, 64, 128)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """How a model is spread: over ranks of a stage, over stages, over replicas; and on what.
+
+    ``compute_capability`` is None on AMD's GPUs.
+    """
+
+    tensor_parallel_size: int
+    pipeline_parallel_size: int
+    data_parallel_size: int
+    enable_expert_parallel: bool
+    compute_capability: tuple[int, int] | None = HOPPER
+
+    @property
+    def expert_ranks(self) -> int:
+        """Ranks that share the routed experts: those of all replicas together."""
+        return self.tensor_parallel_size * self.data_parallel_size
+
+    @property
+    def experts_are_whole(self) -> bool:
+        """Whether each rank holds whole experts instead of a slice of each."""
+        return self.enable_expert_parallel and self.expert_ranks > 1
+
+
+def ranks_of(scenario: Scenario, accelerator: Accelerator) -> Ranks:
+    """How the scenario spreads its model, and on what; a GPU of one's own counts as a Hopper."""
+    return Ranks(
+        scenario.tensor_parallel_size,
+        scenario.pipeline_parallel_size,
+        scenario.data_parallel_size,
+        scenario.enable_expert_parallel,
+        None if accelerator.vendor == "AMD" else accelerator.compute_capability or HOPPER,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """Multiples that routed experts are filled up to on a rank: of hidden size and of width."""
+
+    hidden: int = 1
+    width: int = 1
+
+
+UNFILLED: Final = Filling()
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One rank's part of a linear: experts, rows of each fused matrix, columns."""
+
+    experts: int
+    rows: tuple[int, ...]
+    columns: int
+
+    @property
+    def num_rows(self) -> int:
+        """Rows of all fused matrices."""
+        return sum(self.rows)
+
+
+def shard_of(linear: Linear, ranks: Ranks, filling: Filling = UNFILLED) -> Shard:
+    """What one rank holds of ``linear``."""
+    split, experts = ranks.tensor_parallel_size, 1
+    if linear.split_heads % split:
+        split = 1
+    if linear.num_experts:
+        split, experts = ranks.expert_ranks, linear.num_experts
+        if ranks.experts_are_whole:
+            split, experts = 1, ceil_div(linear.num_experts, ranks.expert_ranks)
+    if linear.least_width_per_rank and ranks.tensor_parallel_size > 1 and split > 1:
+        linear = widened(linear, linear.least_width_per_rank * ranks.tensor_parallel_size)
+    rows = [part.on_rank(split) for part in linear.rows]
+    rows[-1] += -sum(rows) % linear.rows_multiple
+    columns = linear.columns // split if linear.columns_split else linear.columns
+    if not linear.num_experts or filling == UNFILLED:
+        return Shard(experts, tuple(rows), columns)
+    # Down projections have the hidden size in rows and the width in columns; the others reversed.
+    across, down = filling.hidden, filling.width
+    if linear.columns_split:
+        across, down = down, across
+    return Shard(experts, tuple(round_up(part, down) for part in rows), round_up(columns, across))
+
+
+def widened(linear: Linear, least: int) -> Linear:
+    """Routed experts whose width is filled up to ``least`` before it is split.
+
+    Source: vLLM 0.33.0, models/kimi_k3/nvidia/model.py, padded_moe_intermediate_size.
+    """
+    rows = tuple(
+        replace(part, count=max(part.count, least)) if part.split is Split.EVEN else part
+        for part in linear.rows
+    )
+    columns = max(linear.columns, least) if linear.columns_split else linear.columns
+    return replace(linear, rows=rows, columns=columns)
+
+
+def filling_of(moe: MoeMlp, form: WeightFormat | None, ranks: Ranks) -> Filling:
+    """What routed experts are filled up to before they are created.
+
+    Source: vLLM 0.33.0, fused_moe/oracle/unquantized.py and mxfp4.py (the round_up functions and
+    the order of backends), fused_moe/experts for the GPUs that each backend runs on.
+    """
+    if form is None:
+        fills = is_datacentre_blackwell(ranks) and moe.blackwell_routing
+        return Filling(width=128) if fills else UNFILLED
+    match form.filling:
+        case "none":
+            return UNFILLED
+        case "gpt_oss":
+            return gpt_oss_filling(ranks.compute_capability)
+        case "mxfp4":
+            return Filling(256, 128)
+        case "block":
+            return Filling(128, 128)
+
+
+def gpt_oss_filling(capability: tuple[int, int] | None) -> Filling:
+    """Multiples for gpt-oss's MXFP4 experts, by the backend that each GPU gets.
+
+    Triton's on Hopper and Thor; TensorRT-LLM's on B200 and its like; Marlin on all others of
+    NVIDIA's; AMD's own kernels want 256 both ways.
+    """
+    if capability is None:
+        return Filling(256, 256)
+    if capability[0] in (9, 11):
+        return Filling(width=64)
+    return Filling(256, 128)
+
+
+def is_datacentre_blackwell(ranks: Ranks) -> bool:
+    """Whether the GPU is a B200, a B300 or their like, which have expert kernels of their own."""
+    return ranks.compute_capability is not None and ranks.compute_capability[0] == 10
+
+
+def fitted(form: WeightFormat, shard: Shard, linear: Linear) -> WeightFormat:
+    """The form of a routed expert on a rank: finer groups where the cut leaves no whole ones."""
+    width = shard.columns if linear.columns_split else shard.rows[0]
+    hidden = shard.rows[0] if linear.columns_split else shard.columns
+    match form.alignment:
+        case "block":
+            return with_finer_blocks(form, width, hidden)
+        case "awq" | "gptq":
+            return (
+                form
+                if marlin_takes(form, width, hidden)
+                else with_finer_groups(form, width, hidden)
+            )
+        case _:
+            return form
+
+
+def with_finer_blocks(form: WeightFormat, width: int, hidden: int) -> WeightFormat:
+    """Blocks of scales fine enough for a cut through an expert; every scale is then repeated.
+
+    Source: vLLM 0.33.0, fused_moe/oracle/fp8.py, refine_fp8_moe_block_shape.
+    """
+    rows, columns = form.block or (1, 1)
+    if width % rows == 0 and width % columns == 0:
+        return form
+    side = gcd(rows, columns, width, hidden)
+    return form if side < LEAST_BLOCK else replace(form, block=(side, side))
+
+
+def marlin_takes(form: WeightFormat, width: int, hidden: int) -> bool:
+    """Whether Marlin's kernel for integer experts takes these sizes.
+
+    Source: vLLM 0.33.0, quantization/utils/marlin_utils.py, check_moe_marlin_supports_config.
+    """
+    group = form.group_size
+    return hidden % 128 == 0 and group in MARLIN_GROUPS and (not group or width % group == 0)
+
+
+def with_finer_groups(form: WeightFormat, width: int, hidden: int) -> WeightFormat:
+    """The form of the kernels that stand in for Marlin's: bytes, and groups halved until they fit.
+
+    Source: vLLM 0.33.0, quantization/moe_wna16.py, MoeWNA16Method.create_weights.
+    """
+    group = form.group_size or hidden
+    while group > LEAST_BLOCK and (width % group or hidden % group):
+        group //= 2
+    return replace(
+        form,
+        word_bits=8,
+        packs_rows=False,
+        block=(1, group),
+        zero_points=form.asymmetric,
+        routed_extras=Extras(),
+    )
