@@ -1,0 +1,98 @@
+"""Which kernels each GPU gets, and the blocks that they can read.
+
+Source of the expected values: golden/vllm-0.33.jsonl (attn_backends and block_size of its builds)
+and facts of the same runs.
+"""
+
+from dataclasses import replace
+
+import pytest
+
+from pycore.engine.attention_backends import (
+    NoAttentionBackendError,
+    choose_backend,
+    common_block_size,
+)
+from pycore.engine.backend_rules import (
+    FLASH_ATTN,
+    FLASHINFER_MLA,
+    FLASHMLA,
+    INDEXER,
+    TRITON_ATTN,
+    AttentionNeeds,
+)
+
+HOPPER, AMPERE, ADA, BLACKWELL, RTX_BLACKWELL = (9, 0), (8, 0), (8, 9), (10, 0), (12, 0)
+LLAMA = AttentionNeeds(kind="grouped", head_size=128, dtype="bfloat16", kv_cache_dtype="auto")
+DEEPSEEK = AttentionNeeds(
+    kind="latent", head_size=576, dtype="bfloat16", kv_cache_dtype="auto", qk_nope_head_dim=128
+)
+SPARSE = replace(DEEPSEEK, kind="sparse_latent", index_topk=2048)
+
+
+@pytest.mark.parametrize(
+    ("needs", "gpu", "expected", "block_size"),
+    [
+        (LLAMA, HOPPER, "FLASH_ATTN", 16),
+        (LLAMA, BLACKWELL, "FLASHINFER", 16),
+        (replace(LLAMA, kv_cache_dtype="fp8"), HOPPER, "FLASH_ATTN", 16),
+        (replace(LLAMA, kv_cache_dtype="fp8"), AMPERE, "FLASHINFER", 16),
+        (replace(LLAMA, kv_cache_dtype="fp8_e5m2"), HOPPER, "FLASHINFER", 16),
+        (replace(LLAMA, kv_cache_dtype="nvfp4"), HOPPER, "FLASHINFER", 16),
+        (replace(LLAMA, kv_cache_dtype="int8_per_token_head"), HOPPER, "TRITON_ATTN", 16),
+        (replace(LLAMA, kv_cache_dtype="turboquant_4bit_nc"), HOPPER, "TURBOQUANT", 16),
+        (replace(LLAMA, has_sink=True), HOPPER, "FLASH_ATTN", 16),
+        (replace(LLAMA, has_sink=True), AMPERE, "TRITON_ATTN", 16),
+        (replace(LLAMA, has_sink=True), ADA, "TRITON_ATTN", 16),
+        (replace(LLAMA, use_mm_prefix=True), HOPPER, "TRITON_ATTN", 16),
+        (DEEPSEEK, HOPPER, "FLASH_ATTN_MLA", 16),
+        (replace(DEEPSEEK, kv_cache_dtype="fp8"), HOPPER, "FLASHMLA", 64),
+        (DEEPSEEK, AMPERE, "TRITON_MLA", 16),
+        (DEEPSEEK, ADA, "TRITON_MLA", 16),
+        (DEEPSEEK, BLACKWELL, "FLASHINFER_MLA", 32),
+        (replace(DEEPSEEK, kv_cache_dtype="fp8"), BLACKWELL, "FLASHINFER_MLA", 32),
+        (SPARSE, HOPPER, "FLASH_ATTN_MLA_SPARSE", 64),
+        (replace(SPARSE, kv_cache_dtype="fp8"), HOPPER, "FLASHMLA_SPARSE", 64),
+        (replace(SPARSE, kv_cache_dtype="fp8"), BLACKWELL, "FLASHINFER_MLA_SPARSE", 32),
+        (SPARSE, RTX_BLACKWELL, "FLASHINFER_MLA_SPARSE_SM120", 64),
+    ],
+)
+def test_each_gpu_has_its_own_preference(
+    needs: AttentionNeeds, gpu: tuple[int, int], expected: str, block_size: int
+) -> None:
+    """The backend is the engine's, and with it the least block."""
+    backend = choose_backend(needs, gpu, None)
+    assert backend.name == expected
+    assert common_block_size([backend]) == block_size
+
+
+@pytest.mark.parametrize("gpu", [AMPERE, ADA])
+def test_sparse_latent_attention_needs_hopper(gpu: tuple[int, int]) -> None:
+    """GLM-5 does not start on A100 and L4."""
+    with pytest.raises(NoAttentionBackendError):
+        choose_backend(SPARSE, gpu, None)
+
+
+def test_plain_latent_attention_has_no_packed_format() -> None:
+    """DeepSeek-V3 with fp8_ds_mla is refused: the format is of sparse attention."""
+    with pytest.raises(NoAttentionBackendError):
+        choose_backend(replace(DEEPSEEK, kv_cache_dtype="fp8_ds_mla"), HOPPER, None)
+
+
+def test_a_block_size_that_is_asked_for_rules_backends_out() -> None:
+    """FlashMLA reads nothing below 64 tokens."""
+    needs = replace(DEEPSEEK, kv_cache_dtype="fp8")
+    assert choose_backend(needs, HOPPER, 32).name == "TRITON_MLA"
+    assert choose_backend(needs, HOPPER, 128) is FLASHMLA
+
+
+def test_backends_of_one_model_share_a_block_size() -> None:
+    """The least that each of them reads."""
+    assert common_block_size([FLASH_ATTN, TRITON_ATTN]) == 16
+    assert common_block_size([FLASHINFER_MLA, INDEXER]) == 64
+
+
+def test_heads_of_uneven_width_are_served_by_triton() -> None:
+    """Gemma 4: 256 in its windows, 512 elsewhere."""
+    needs = replace(LLAMA, head_size=512)
+    assert choose_backend(needs, HOPPER, None, uneven_heads=True) is TRITON_ATTN
