@@ -41,6 +41,16 @@ class Ranks:
         return self.tensor_parallel_size * self.data_parallel_size
 
     @property
+    def has_router_kernels(self) -> bool:
+        """Whether the GPU has kernels that compute a router in float32 from narrower weights.
+
+        Source: vLLM 0.33.0, fused_moe/router/gate_linear.py, GateLinear.
+        """
+        return self.compute_capability is not None and (
+            self.compute_capability == HOPPER or self.compute_capability[0] == 10
+        )
+
+    @property
     def experts_are_whole(self) -> bool:
         """Whether each rank holds whole experts instead of a slice of each."""
         return self.enable_expert_parallel and self.expert_ranks > 1

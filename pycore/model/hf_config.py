@@ -9,7 +9,18 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from pycore.errors import InvalidRequest, UnsupportedModel
-from pycore.model import deepseek, deepseek_v4, hybrid, kimi, lfm2, nemotron_h, qwen_hybrid
+from pycore.model import (
+    deepseek,
+    deepseek_v4,
+    hybrid,
+    kimi,
+    lfm2,
+    minimax_m1,
+    nemotron_h,
+    olmo_hybrid,
+    qwen_hybrid,
+    zamba2,
+)
 from pycore.model.config_fields import ConfigReader
 from pycore.model.families import FAMILIES, NOT_YET
 from pycore.model.model import Model
@@ -23,6 +34,9 @@ READERS: Final[Mapping[str, ModelReader]] = {
     **lfm2.READERS,
     **nemotron_h.READERS,
     **qwen_hybrid.READERS,
+    **olmo_hybrid.READERS,
+    **minimax_m1.READERS,
+    **zamba2.READERS,
     **deepseek.READERS,
     **deepseek_v4.READERS,
     **kimi.READERS,

@@ -41,7 +41,7 @@ def jamba(reader: ConfigReader, architecture: str, name: str) -> Model:
     period = text.integer("expert_layer_period")
     offset = text.integer("expert_layer_offset", minimum=0)
     dense = DenseMlp(width)
-    routed = MoeMlp(experts, text.integer("num_experts_per_tok"), width, experts_renormalize=False)
+    routed = MoeMlp(experts, text.integer("num_experts_per_tok"), width, blackwell_routing=False)
 
     def feed_forward(index: int) -> FeedForward:
         return routed if experts > 1 and index % period == offset else dense

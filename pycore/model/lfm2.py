@@ -29,12 +29,15 @@ def lfm2_moe(reader: ConfigReader, architecture: str, name: str) -> Model:
     text = text_reader(reader)
     num_dense = text.integer("num_dense_layers", minimum=0)
     dense = DenseMlp(text.integer("intermediate_size"))
+    has_bias = text.flag("use_expert_bias", default=True)
+    weighed_anew = not text.has("norm_topk_prob") or text.flag("norm_topk_prob", default=True)
     routed = MoeMlp(
         num_experts=text.integer("num_experts"),
         num_experts_per_tok=text.integer("num_experts_per_tok"),
         moe_intermediate_size=text.integer("moe_intermediate_size"),
-        router_bias=text.flag("use_expert_bias", default=True),
+        router_bias=has_bias,
         router_bias_counts=False,
+        blackwell_routing=weighed_anew or not has_bias,
     )
     return with_layers(
         reader, text, (architecture, name), lambda index: dense if index < num_dense else routed

@@ -72,11 +72,12 @@ def read_moe(text: ConfigReader) -> MoeMlp:
         and shared * text.integer("moe_shared_expert_intermediate_size"),
         router_bias=True,
         router_bias_counts=False,
+        router_needs_kernels=True,
         gated=False,
         moe_latent_size=text.optional_integer("moe_latent_size") or 0,
         latent_bias=text.flag("mlp_bias", default=False),
         shared_name=f"{MODULE}.shared_experts",
-        experts_renormalize=not text.has("norm_topk_prob")
+        blackwell_routing=not text.has("norm_topk_prob")
         or text.flag("norm_topk_prob", default=True),
     )
 

@@ -47,12 +47,10 @@ def mixer_tensors(mixer: AnyMixer, hidden_size: int, name: str = "") -> Iterator
     match mixer:
         case FullAttention():
             yield from attention_tensors(mixer, hidden_size, name or ATTENTION)
-        case SlidingWindowAttention(attention=attention):
-            yield from attention_tensors(attention, hidden_size, name or ATTENTION)
-        case ChunkedLocalAttention(attention=attention):
-            yield from attention_tensors(attention, hidden_size, name or ATTENTION)
-        case SharedKeyValueAttention(attention=attention):
-            yield from attention_tensors(attention, hidden_size, name or ATTENTION)
+        case SlidingWindowAttention() | ChunkedLocalAttention() | SharedKeyValueAttention():
+            yield from attention_tensors(mixer.attention, hidden_size, name or ATTENTION)
+        case ParallelMixers(attention_is_shared=True):
+            yield from mixer_tensors(mixer.recurrent, hidden_size, name)
         case ParallelMixers():
             yield from attention_tensors(mixer.attention, hidden_size, ATTENTION)
             yield from mixer_tensors(mixer.recurrent, hidden_size, name)
@@ -181,6 +179,7 @@ def moe_tensors(moe: MoeMlp, hidden_size: int, name: str = "mlp") -> Iterator[Te
         hidden_size,
         quantisable=False,
         dtype=moe.router_dtype,
+        float32_without_kernels=moe.router_needs_kernels,
     )
     if moe.router_bias:
         yield Vector(

@@ -69,7 +69,7 @@ def read_moe(text: ConfigReader) -> MoeMlp:
         shared_intermediate_size=text.integer("shared_expert_intermediate_size", minimum=0),
         shared_expert_gate=True,
         shared_name="mlp.shared_expert",
-        experts_renormalize=not text.has("norm_topk_prob")
+        blackwell_routing=not text.has("norm_topk_prob")
         or text.flag("norm_topk_prob", default=True),
     )
 

@@ -209,10 +209,16 @@ def read_zamba2(reader: ConfigReader) -> Mixers:
         state_size=reader.integer("mamba_d_state", default=64),
         conv_kernel=reader.integer("mamba_d_conv", default=4),
         intermediate_size=width,
+        conv_bias=reader.flag("use_conv_bias", default=True),
+        proj_bias=reader.flag("add_bias_linear", default=False),
     )
-    both = ParallelMixers(FullAttention(attention_heads, kv_heads, head_dim, head_dim), state)
+    both = ParallelMixers(
+        FullAttention(attention_heads, kv_heads, head_dim, head_dim),
+        state,
+        attention_is_shared=True,
+    )
     count = read_num_layers(reader)
-    kinds = read_kinds(reader, count, None, "layers_block_type")
+    kinds = read_kinds(reader, count, None, "layers_block_type", "layer_types")
     return arranged(reader, kinds, {"hybrid": both, **dict.fromkeys(STATE_NAMES, state)})
 
 
@@ -265,10 +271,11 @@ def read_olmo_hybrid(reader: ConfigReader) -> Mixers:
         flashinfer_prefill=False,
         decay_dtype=None,
     )
+    attention = replace(read_attention(reader, of_own_width=False), qk_norm="full")
     kinds = read_kinds(
         reader, read_num_layers(reader), every(4, "full_attention", "linear_attention")
     )
-    return arranged(reader, kinds, named(read_attention(reader), state))
+    return arranged(reader, kinds, named(attention, state))
 
 
 def read_lfm2(reader: ConfigReader) -> Mixers:

@@ -56,6 +56,8 @@ class Linear:
     num_experts: int = 0
     quantisable: bool = True
     dtype: str | None = None
+    float32_without_kernels: bool = False
+    """Kept in float32 on GPUs without kernels that compute a router in it (before Hopper)."""
     rows_multiple: int = 1
     """Rows on a rank are filled up to a multiple of this (Kimi's fused projections)."""
     least_width_per_rank: int = 0

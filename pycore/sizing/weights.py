@@ -80,7 +80,8 @@ def linear_bytes(
     shard = shard_of(linear, ranks, filling)
     bias_rows = shard.num_rows if linear.bias else 0
     if form is None:
-        width = element_bytes(linear.dtype or dtype)
+        in_float32 = linear.float32_without_kernels and not ranks.has_router_kernels
+        width = element_bytes("float32" if in_float32 else linear.dtype or dtype)
         return shard.experts * (shard.num_rows * shard.columns + bias_rows) * width
     width, routed = element_bytes(dtype), linear.num_experts > 0
     form = fitted(form, shard, linear) if routed else form
