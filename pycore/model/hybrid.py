@@ -19,6 +19,7 @@ from pycore.model.layers import (
     ParallelMixers,
 )
 from pycore.model.model import Model
+from pycore.model.module_names import ModuleNames
 from pycore.model.recurrent_mixers import (
     read_falcon_h1,
     read_granite_hybrid,
@@ -27,6 +28,14 @@ from pycore.model.recurrent_mixers import (
     read_mamba2,
 )
 from pycore.model.rotary import RotaryTable, read_rotary_table
+
+# Granite's names for what is called the same in most families.
+GRANITE_NAMES: Final = ModuleNames(
+    parts=(
+        ("shared_mlp.input_linear", "shared_mlp.gate_up_proj"),
+        ("shared_mlp.output_linear", "shared_mlp.down_proj"),
+    )
+)
 
 
 def jamba(reader: ConfigReader, architecture: str, name: str) -> Model:
@@ -137,6 +146,7 @@ def granite_hybrid(reader: ConfigReader, architecture: str, name: str) -> Model:
         tie_word_embeddings=text.flag("tie_word_embeddings", default=False),
         rotary_tables=tables,
         ends_on_every_stage=True,
+        names=GRANITE_NAMES,
     )
     layers = tuple(kinds[id(mixer)] for mixer in mixers)
     return assemble(Source(reader, text, architecture, name), layers, around)

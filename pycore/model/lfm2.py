@@ -12,9 +12,21 @@ from pycore.model.completions import text_reader
 from pycore.model.config_fields import ConfigReader
 from pycore.model.layers import DenseMlp, FeedForward, Layer, MoeMlp
 from pycore.model.model import Model
+from pycore.model.module_names import ModuleNames
 from pycore.model.recurrent_mixers import read_lfm2
 from pycore.model.rotary import read_rotary_table
 from pycore.units import round_up
+
+# The checkpoint's own names for what is called the same in most families.
+NAMES: Final = ModuleNames(
+    parts=(
+        (".conv.", ".short_conv."),
+        ("self_attn.out_proj", "self_attn.o_proj"),
+        ("feed_forward.w1", "feed_forward.gate_proj"),
+        ("feed_forward.w3", "feed_forward.up_proj"),
+        ("feed_forward.w2", "feed_forward.down_proj"),
+    )
+)
 
 
 def lfm2(reader: ConfigReader, architecture: str, name: str) -> Model:
@@ -78,6 +90,7 @@ def with_layers(
         if attention is None
         else (read_rotary_table(text, attention.head_dim, positions),),
         embedding_on_every_stage=True,
+        names=NAMES,
     )
     return assemble(Source(reader, text, *names), tuple(layers), around)
 

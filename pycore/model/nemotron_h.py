@@ -14,10 +14,16 @@ from pycore.model.completions import text_reader
 from pycore.model.config_fields import ConfigReader
 from pycore.model.layers import DenseMlp, FeedForward, Layer, MoeMlp
 from pycore.model.model import Model
+from pycore.model.module_names import ModuleNames
 from pycore.model.recurrent_mixers import read_nemotron_h, read_nemotron_kinds
 
 MODULE: Final = "mixer"
 """What every layer's one module is called, whatever it is."""
+
+# Source: the hf_to_vllm_mapper of nemotron_h.py.
+NAMES: Final = ModuleNames(
+    prefixes=(("backbone", "model"),), parts=(("embeddings", "embed_tokens"),)
+)
 
 
 def nemotron_h(reader: ConfigReader, architecture: str, name: str) -> Model:
@@ -26,6 +32,7 @@ def nemotron_h(reader: ConfigReader, architecture: str, name: str) -> Model:
     around = Surroundings(
         tie_word_embeddings=text.flag("tie_word_embeddings", default=False),
         ends_on_every_stage=True,
+        names=NAMES,
     )
     return assemble(Source(reader, text, architecture, name), read_layers(text), around)
 

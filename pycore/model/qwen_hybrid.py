@@ -14,12 +14,26 @@ from pycore.model.completions import text_reader
 from pycore.model.config_fields import ConfigReader
 from pycore.model.layers import DenseMlp, FeedForward, Layer, MoeMlp
 from pycore.model.model import Model
+from pycore.model.module_names import ModuleNames
 from pycore.model.qwen3_vision import qwen3_vision_tower
 from pycore.model.recurrent_mixers import read_qwen_gdn
 from pycore.model.rotary import RotaryTable, read_rotary_table
 
 ROTATED_SHARE: Final = 0.25
 """Of each head, unless the config says otherwise."""
+
+# How checkpoints and the engine name modules, beside a tower and without one.
+# Source: the hf_to_vllm_mapper of qwen3_vl.py and qwen3_5.py.
+BESIDE_TOWER: Final = ModuleNames(
+    layers="language_model.model.layers",
+    head="language_model.lm_head",
+    prefixes=(
+        ("model.visual.", "visual."),
+        ("lm_head.", "language_model.lm_head."),
+        ("model.language_model.", "language_model.model."),
+    ),
+)
+TEXT_ALONE: Final = ModuleNames(prefixes=(("model.language_model.", "model."),))
 
 
 def qwen3_next(reader: ConfigReader, architecture: str, name: str) -> Model:
@@ -56,6 +70,7 @@ def qwen3_5(reader: ConfigReader, architecture: str, name: str) -> Model:
         rotary_tables=read_tables(text, layers),
         embedding_on_every_stage=True,
         outer_tensors=() if vision is None else qwen3_vision_tower(vision),
+        names=TEXT_ALONE if vision is None else BESIDE_TOWER,
     )
     return assemble(Source(reader, text, architecture, name), layers, around)
 
