@@ -36,7 +36,8 @@ def choose_settings(scenario: Scenario, model: Model, accelerator: Accelerator) 
     """Every setting of the engine for this scenario."""
     version = find_version(scenario.engine_version)
     asked = scenario.max_model_len
-    max_model_len = asked if isinstance(asked, int) else model.model_limit_tokens
+    unasked = model.default_max_model_len or model.model_limit_tokens
+    max_model_len = asked if isinstance(asked, int) else unasked
     sequences, batched = batch_sizes(scenario, accelerator, max_model_len)
     utilization = scenario.gpu_memory_utilization
     dtype = resolve_dtype(scenario.dtype, model.dtype, accelerator)

@@ -3,9 +3,22 @@
 from dataclasses import dataclass
 from typing import Final
 
-from pycore.model.basics import architecture_numbers, read_dtype, read_length
+from pycore.model.basics import (
+    architecture_numbers,
+    read_default_length,
+    read_dtype,
+    read_length,
+)
 from pycore.model.config_fields import ConfigReader
-from pycore.model.layers import FullAttention, Layer, ParallelMixers
+from pycore.model.layers import (
+    ChunkedLocalAttention,
+    CrossAttention,
+    FullAttention,
+    Layer,
+    ParallelMixers,
+    SharedKeyValueAttention,
+    SlidingWindowAttention,
+)
 from pycore.model.model import Model
 from pycore.model.module_names import DECODER, ModuleNames
 from pycore.model.quantization import read_quantization
@@ -36,9 +49,14 @@ class Surroundings:
     ends_on_every_stage: bool = False
     embedding_on_every_stage: bool = False
     head_on_every_stage: bool = False
+    norm_on_every_stage: bool = False
     outer_tensors: tuple[OuterTensor, ...] = ()
     supports_pipeline: bool = True
     names: ModuleNames = DECODER
+    final_norm_size: int | None = None
+    """None: as wide as the model."""
+    head_bias: bool = False
+    extra_buffer_bytes: int = 0
     unlimited: bool = False
     """The config of such a model states no longest request."""
 
@@ -64,11 +82,15 @@ def assemble(source: Source, layers: tuple[Layer, ...], around: Surroundings) ->
         model_limit_field=field,
         layers=layers,
         rotary_tables=around.rotary_tables,
-        final_norm_size=hidden_size,
+        final_norm_size=hidden_size if around.final_norm_size is None else around.final_norm_size,
+        head_bias=around.head_bias,
+        extra_buffer_bytes=around.extra_buffer_bytes,
+        default_max_model_len=read_default_length(text, limit),
         quantization=read_quantization(reader),
         ends_on_every_stage=around.ends_on_every_stage,
         embedding_on_every_stage=around.embedding_on_every_stage,
         head_on_every_stage=around.head_on_every_stage,
+        norm_on_every_stage=around.norm_on_every_stage,
         outer_tensors=around.outer_tensors,
         supports_pipeline=around.supports_pipeline,
         names=around.names,
@@ -96,9 +118,18 @@ def keep_what_was_read(reader: ConfigReader, text: ConfigReader) -> None:
 def attention_of_layers(layers: tuple[Layer, ...]) -> FullAttention | None:
     """The attention of the first layer that has one."""
     for layer in layers:
-        mixer = layer.mixer
-        if isinstance(mixer, FullAttention):
-            return mixer
-        if isinstance(mixer, ParallelMixers):
-            return mixer.attention
+        match layer.mixer:
+            case FullAttention() as attention:
+                return attention
+            case (
+                ParallelMixers()
+                | SlidingWindowAttention()
+                | ChunkedLocalAttention()
+                | SharedKeyValueAttention()
+            ) as mixer:
+                return mixer.attention
+            case CrossAttention() as mixer:
+                return mixer.own
+            case _:
+                continue
     return None

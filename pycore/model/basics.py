@@ -19,6 +19,10 @@ LENGTH_FIELDS = (
     "seq_len",
 )
 
+# Scalings with which a config states the length that they reach already.
+# Source: vLLM 0.33.0, config/model.py (_get_and_verify_max_len).
+LENGTH_INCLUDED = ("su", "longrope", "llama3", "yarn", "deepseek_yarn", "deepseek_llama_scaling")
+
 # Longest stack of layers that is read: six times the deepest model published.
 MOST_LAYERS = 1024
 
@@ -30,22 +34,47 @@ def read_length(reader: ConfigReader) -> tuple[str, int]:
     Source: vLLM 0.33.0, transformers_utils/model_arch_config_convertor.py
     (derive_max_model_len_and_key), config/model.py (_get_and_verify_max_len).
     """
-    if reader.has("model_max_length"):
-        return "model_max_length", reader.integer("model_max_length")
+    names = ("model_max_length",) if reader.has("model_max_length") else LENGTH_FIELDS
     found = [
         (reader.checked_integer(name, value), name)
-        for name in LENGTH_FIELDS
+        for name in names
         if (value := reader.raw(name)) is not MISSING
     ]
     if not found:
         raise reader.missing("max_position_embeddings", "nothing limits the model's length")
     limit, name = min(found)
-    scaling = reader.section("rope_scaling", "rope_parameters")
-    if scaling is not None:
-        kind = scaling.text("rope_type", "type")
-        if kind not in ("su", "longrope", "llama3", "yarn", "deepseek_yarn"):
-            limit = int(limit * scaling.number("factor", default=1.0))
-    return name, limit
+    if "gemma3" in reader.text("model_type"):
+        return name, limit  # Gemma 3 states its length with the scaling already in it.
+    return name, int(limit * stretch(reader))
+
+
+def stretch(reader: ConfigReader) -> float:
+    """How much longer rope scaling makes requests than the length that the config states.
+
+    The last layer kind that states a factor decides; they are taken to agree.
+    """
+    whole = reader.section("rope_scaling", "rope_parameters")
+    if whole is None:
+        return 1.0
+    kinds = [name for name, value in whole.fields.items() if isinstance(value, dict)]
+    sections = [part for name in kinds if (part := whole.section(name)) is not None]
+    factor = 1.0
+    for section in sections or [whole]:
+        if section.text("rope_type", "type") not in LENGTH_INCLUDED:
+            factor = section.number("factor", default=factor)
+    return factor
+
+
+def read_default_length(text: ConfigReader, limit: int) -> int | None:
+    """The request that the engine allows unasked, where that is not the longest: with longrope.
+
+    Longer ones would be served worse at every length, so they have to be asked for.
+    Source: vLLM 0.33.0, config/model.py (_get_and_verify_max_len).
+    """
+    scaling = text.section("rope_scaling", "rope_parameters")
+    if scaling is None or scaling.text("rope_type", "type") not in ("longrope", "su"):
+        return None
+    return text.optional_integer("original_max_position_embeddings") or limit
 
 
 def read_dtype(reader: ConfigReader) -> tuple[str, bool]:

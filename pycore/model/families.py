@@ -5,8 +5,12 @@ corrections. The row says either the fact itself or the config field that holds 
 Source: the model classes of vLLM 0.33.0 (model_executor/models) and transformers 5.24.0.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Final
+
+from pycore.model.config_fields import ConfigReader
+from pycore.model.rope import Rope, gemma3_rope, plain_rope
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +32,10 @@ class Moe:
     shared_width: tuple[str, ...] = ()
     shared_gate: bool = False
     router_bias: Flag | bool = False
+    router_bias_counts: bool = True
     router_dtype: str | None = None
+    expert_bias: bool = False
+    router_linear_bias: bool = False
     first_dense: tuple[str, ...] = ()
     sparse_step: bool = False
     interval: bool = False
@@ -36,7 +43,7 @@ class Moe:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """What an architecture of uniform full attention fixes."""
+    """What an architecture of grouped attention fixes, in all its layers alike."""
 
     qkv_bias: Flag | bool = False
     output_bias: Flag | bool = False
@@ -45,12 +52,24 @@ class Family:
     qk_norm_flag: Flag | None = None
     num_norms: int = 2
     norm_bias: bool = False
+    head_bias: Flag | bool = False
     gated: bool = True
     moe: Moe | None = None
     tied_default: bool = False
     ends_on_every_stage: bool = False
+    norm_on_every_stage: bool = False
     transformers_backend: bool = False
-    """Run through transformers' own classes: inverse frequencies instead of a rotary table."""
+    """Run through transformers' own classes: inverse frequencies instead of a rotary table, and
+    the rows of a key-value head divided where ranks outnumber them."""
+    num_ropes: int = 1
+    """Ways of rotating that transformers' own class keeps frequencies for."""
+    rope: Callable[[ConfigReader, bool], Rope] = plain_rope
+    """How layers rotate positions; told whether they have a window."""
+    sections_factor: int = 4
+    """Rows of the rotary table for each position, where positions have sections."""
+    rotary_dtype: str | None = None
+    scales_embeddings: bool = False
+    """The class keeps the factor that embeddings are multiplied with as a buffer (Gemma)."""
     prefer_model_max_length: bool = False
 
 
@@ -64,6 +83,19 @@ DEEPSEEK_STYLE: Final = Moe(
     router_bias=True,
     router_dtype="float32",
     first_dense=("first_k_dense_replace",),
+)
+
+USE_BIAS: Final = Flag("use_bias", default=True)
+CHATGLM: Final = Family(qkv_bias=Flag("add_qkv_bias"), output_bias=Flag("add_bias_linear"))
+GEMMA3: Final = Family(
+    qkv_bias=BIAS,
+    output_bias=BIAS,
+    qk_norm="head",
+    num_norms=4,
+    tied_default=True,
+    rope=gemma3_rope,
+    scales_embeddings=True,
+    norm_on_every_stage=True,
 )
 
 FAMILIES: Final[dict[str, Family]] = {
@@ -96,7 +128,9 @@ FAMILIES: Final[dict[str, Family]] = {
         tied_default=True,
         prefer_model_max_length=True,
     ),
-    "GemmaForCausalLM": Family(qkv_bias=BIAS, output_bias=BIAS, tied_default=True),
+    "GemmaForCausalLM": Family(
+        qkv_bias=BIAS, output_bias=BIAS, tied_default=True, scales_embeddings=True
+    ),
     "Glm4ForCausalLM": Family(qkv_bias=BIAS, num_norms=4),
     "Ernie4_5ForCausalLM": Family(
         qkv_bias=ERNIE_BIAS, output_bias=ERNIE_BIAS, mlp_bias=ERNIE_BIAS, tied_default=True
@@ -155,14 +189,68 @@ FAMILIES: Final[dict[str, Family]] = {
             router_dtype="float32",
         ),
     ),
+    "MinistralForCausalLM": Family(),
+    "Ministral3ForCausalLM": Family(),
+    "MiMoForCausalLM": Family(qkv_bias=Flag("attention_bias", default=True)),
+    "ExaoneForCausalLM": LLAMA,
+    "ChatGLMModel": CHATGLM,
+    "ChatGLMForConditionalGeneration": CHATGLM,
+    "MiniCPMForCausalLM": Family(tied_default=True),
+    "Gemma2ForCausalLM": Family(
+        qkv_bias=BIAS, output_bias=BIAS, num_norms=4, tied_default=True, scales_embeddings=True
+    ),
+    "Gemma3ForCausalLM": GEMMA3,
+    "Cohere2ForCausalLM": Family(num_norms=1, tied_default=True, prefer_model_max_length=True),
+    "Exaone4ForCausalLM": Family(qk_norm="head"),
+    "Olmo3ForCausalLM": Family(
+        qkv_bias=BIAS, output_bias=BIAS, qk_norm="full", transformers_backend=True, num_ropes=2
+    ),
+    "Starcoder2ForCausalLM": Family(
+        qkv_bias=USE_BIAS,
+        output_bias=USE_BIAS,
+        mlp_bias=USE_BIAS,
+        norm_bias=True,
+        gated=False,
+        tied_default=True,
+        transformers_backend=True,
+    ),
+    "FalconForCausalLM": Family(
+        qkv_bias=Flag("bias"),
+        output_bias=Flag("bias"),
+        mlp_bias=Flag("bias"),
+        norm_bias=True,
+        gated=False,
+        tied_default=True,
+    ),
+    "PhiMoEForCausalLM": Family(
+        qkv_bias=BIAS,
+        output_bias=BIAS,
+        norm_bias=True,
+        head_bias=Flag("lm_head_bias"),
+        moe=Moe(num_experts=("num_local_experts",), width=("intermediate_size",)),
+    ),
+    "GptOssForCausalLM": Family(
+        qkv_bias=True,
+        output_bias=True,
+        moe=Moe(
+            num_experts=("num_local_experts",),
+            width=("intermediate_size",),
+            expert_bias=True,
+            router_linear_bias=True,
+        ),
+        ends_on_every_stage=True,
+        rotary_dtype="float32",
+    ),
+    "SolarOpenForCausalLM": Family(
+        qkv_bias=BIAS,
+        moe=replace(DEEPSEEK_STYLE, router_dtype=None, router_bias_counts=False),
+        transformers_backend=True,
+    ),
 }
 
 # Architectures that are known, with what stands in the way of sizing them.
 NOT_YET: Final[dict[str, str]] = {
-    "Gemma2ForCausalLM": "sliding-window layers",
-    "Gemma3ForCausalLM": "sliding-window layers",
     "Gemma3ForConditionalGeneration": "sliding-window layers",
-    "GptOssForCausalLM": "sliding-window layers",
     "BambaForCausalLM": "vLLM 0.33 has no class of its own for it, and cannot run transformers'",
     "Llama4ForConditionalGeneration": "chunked local attention",
 }

@@ -4,6 +4,8 @@ Source: vLLM 0.33.0, model_executor/models/ (llama.py, qwen2.py, gemma*.py, comm
 gpt_oss.py, llama4.py) and engine/arg_utils.py; transformers 5.24.0 for the periods.
 """
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from pycore.errors import UnsupportedModel
@@ -19,6 +21,7 @@ from pycore.model.layers import (
 )
 
 Mixers = tuple[AnyMixer, ...]
+Dress = Callable[[FullAttention], FullAttention]
 
 SLIDING: Final = "sliding_attention"
 FULL: Final = "full_attention"
@@ -65,6 +68,33 @@ def read_attention(
     if head_dim == 0:
         raise reader.invalid("num_attention_heads", heads, "at most hidden_size")
     return FullAttention(heads, kv_heads, head_dim, head_dim, sinks=sinks)
+
+
+def attention_inside(mixer: AnyMixer) -> FullAttention | None:
+    """The heads of a mixer that has one attention."""
+    match mixer:
+        case FullAttention():
+            return mixer
+        case SlidingWindowAttention() | ChunkedLocalAttention() | SharedKeyValueAttention():
+            return mixer.attention
+        case _:
+            return None
+
+
+def dressed(mixers: Mixers, dress: Dress) -> Mixers:
+    """The same mixers with each attention as ``dress`` makes it; alike ones stay one object."""
+    made: dict[int, AnyMixer] = {}
+    for mixer in mixers:
+        if id(mixer) in made:
+            continue
+        match mixer:
+            case FullAttention():
+                made[id(mixer)] = dress(mixer)
+            case SlidingWindowAttention() | ChunkedLocalAttention() | SharedKeyValueAttention():
+                made[id(mixer)] = replace(mixer, attention=dress(mixer.attention))
+            case _:
+                made[id(mixer)] = mixer
+    return tuple(made[id(mixer)] for mixer in mixers)
 
 
 def read_window(reader: ConfigReader) -> int | None:

@@ -29,6 +29,11 @@ class FullAttention:
     """Queries carry a gate of the same width (Qwen3-Next)."""
     sinks: bool = False
     """One learnt logit per attention head (gpt-oss)."""
+    kv_rows_even: bool = False
+    """Ranks beyond the key-value heads divide a head's rows instead of holding copies of it: so
+    it is where an engine runs transformers' own classes."""
+    gate_heads: bool = False
+    """A gate for each head, from a linear of its own (Step 3.5)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +135,10 @@ class MoeMlp:
     least_width_per_rank: int = 0
     """What a rank of TP holds of an expert at least: narrower slices are filled up (Kimi)."""
     shared_name: str = "mlp.shared_experts"
+    expert_bias: bool = False
+    """Routed experts have biases (gpt-oss)."""
+    router_linear_bias: bool = False
+    """The router's own matrix has a bias, in the router's element type."""
     router_needs_kernels: bool = False
     """The router computes in float32: where the GPU has no kernels for it, so are its weights."""
 

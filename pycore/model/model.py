@@ -39,10 +39,13 @@ class Model:
     """Every pipeline stage holds embedding, head and final norm, whether it uses them or not."""
     embedding_on_every_stage: bool = False
     head_on_every_stage: bool = False
+    norm_on_every_stage: bool = False
     supports_pipeline: bool = True
     """Whether the engine's class can be dealt to the stages of a pipeline."""
     extra_buffer_bytes: int = 0
     head_bias: bool = False
+    default_max_model_len: int | None = None
+    """The longest request that the engine allows unasked; None: the longest of all."""
     outer_tensors: tuple[OuterTensor, ...] = ()
     """What stands around the layers beside embedding, head and final norm: towers, projectors."""
     architecture_numbers: dict[str, int | float | bool | str] = field(default_factory=dict)

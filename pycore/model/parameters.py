@@ -78,13 +78,14 @@ def attention_tensors(
     """Query, key, value and output projections, and the norms on queries and keys."""
     heads, kv_heads = attention.num_attention_heads, attention.num_key_value_heads
     query_rows = heads * attention.head_dim * (2 if attention.output_gate else 1)
+    kv_split = Split.EVEN if attention.kv_rows_even else Split.KV_HEADS
     yield Linear(
         "attention",
         f"{name}.qkv_proj",
         (
             Rows(query_rows),
-            Rows(kv_heads * attention.head_dim, Split.KV_HEADS, attention.head_dim),
-            Rows(kv_heads * attention.v_head_dim, Split.KV_HEADS, attention.v_head_dim),
+            Rows(kv_heads * attention.head_dim, kv_split, attention.head_dim),
+            Rows(kv_heads * attention.v_head_dim, kv_split, attention.v_head_dim),
         ),
         hidden_size,
         bias=attention.qkv_bias,
@@ -99,6 +100,8 @@ def attention_tensors(
     )
     if attention.sinks:
         yield Vector("attention", f"{name}.sinks", heads, split=True)
+    if attention.gate_heads:
+        yield Linear("attention", f"{name}.g_proj", (Rows(heads),), hidden_size)
     yield from qk_norm_tensors(attention, name)
 
 
@@ -177,6 +180,8 @@ def moe_tensors(moe: MoeMlp, hidden_size: int, name: str = "mlp") -> Iterator[Te
         f"{name}.gate",
         (Rows(moe.num_experts, Split.REPLICATED),),
         hidden_size,
+        bias=moe.router_linear_bias,
+        bias_split=False,
         quantisable=False,
         dtype=moe.router_dtype,
         float32_without_kernels=moe.router_needs_kernels,
@@ -195,6 +200,7 @@ def moe_tensors(moe: MoeMlp, hidden_size: int, name: str = "mlp") -> Iterator[Te
         moe.moe_latent_size or hidden_size,
         moe.moe_intermediate_size,
         gated=moe.gated,
+        bias=moe.expert_bias,
         num_experts=moe.num_experts,
         least_width=moe.least_width_per_rank,
     )

@@ -1,81 +1,115 @@
-"""Decoders whose every layer has the same full attention: read from a family's row."""
+"""Decoders that are uniform but for windows and experts: read from a family's row."""
 
-from pycore.errors import UnsupportedModel
-from pycore.model.basics import (
-    architecture_numbers,
-    read_dtype,
-    read_length,
-    read_num_layers,
-    uniform_integer,
-)
+from dataclasses import replace
+
+from pycore.model.assembly import Source, Surroundings, assemble
+from pycore.model.basics import read_length, uniform_integer
+from pycore.model.completions import text_reader
 from pycore.model.config_fields import ConfigReader
 from pycore.model.families import FAMILIES, Family, Flag, Moe
-from pycore.model.layers import DenseMlp, FeedForward, FullAttention, Layer, MoeMlp
+from pycore.model.grouped_mixers import Mixers, attention_inside, dressed
+from pycore.model.grouped_mixers import read_uniform as read_uniform_mixers
+from pycore.model.layers import (
+    DenseMlp,
+    FeedForward,
+    FullAttention,
+    Layer,
+    MoeMlp,
+    SlidingWindowAttention,
+)
+from pycore.model.mixers import RULES
 from pycore.model.model import Model
-from pycore.model.quantization import read_quantization
-from pycore.model.rotary import read_rotary_table
+from pycore.model.module_names import DECODER, ModuleNames
+from pycore.model.rope import distinct_tables
+from pycore.model.rotary import RotaryTable
+from pycore.model.tensors import OuterTensor, Place, Vector
 
 
 def read_uniform(reader: ConfigReader, architecture: str, name: str) -> Model:
     """A model of one of the ``FAMILIES``."""
-    refuse_windows(reader, architecture)
-    family = FAMILIES[architecture]
-    attention = read_attention(reader, family)
-    hidden_size = reader.integer("hidden_size")
-    layers = read_layers(reader, family, attention, hidden_size)
-    limit_field, limit = read_length(reader)
-    dtype, stated = read_dtype(reader)
-    positions = limit if family.prefer_model_max_length else reader.integer(limit_field)
-    model = Model(
-        name=name,
-        architecture=architecture,
-        hidden_size=hidden_size,
-        vocab_size=reader.integer("vocab_size"),
-        tie_word_embeddings=reader.flag("tie_word_embeddings", default=family.tied_default),
-        dtype=dtype,
-        dtype_is_stated=stated,
-        model_limit_tokens=limit,
-        model_limit_field=limit_field,
-        layers=layers,
-        rotary_tables=()
-        if family.transformers_backend
-        else (read_rotary_table(reader, attention.head_dim, positions),),
-        final_norm_size=hidden_size * (2 if family.norm_bias else 1),
-        quantization=read_quantization(reader),
+    return read_decoder(reader, FAMILIES[architecture], architecture, name)
+
+
+def read_decoder(
+    reader: ConfigReader,
+    family: Family,
+    architecture: str,
+    name: str,
+    *,
+    outer_tensors: tuple[OuterTensor, ...] = (),
+    names: ModuleNames = DECODER,
+) -> Model:
+    """A decoder of ``family``, with what else stands around its layers."""
+    text = text_reader(reader)
+    mixers = read_family_mixers(text, family, architecture)
+    layers = read_layers(text, family, mixers)
+    hidden_size = text.integer("hidden_size", "n_embd", "d_model")
+    around = Surroundings(
+        rotary_tables=read_tables(text, family, mixers),
+        tie_word_embeddings=text.flag("tie_word_embeddings", default=family.tied_default),
         ends_on_every_stage=family.ends_on_every_stage,
-        # Inverse frequencies twice over, float32, half a head wide.
-        extra_buffer_bytes=attention.head_dim * 4 if family.transformers_backend else 0,
-        defaulted=reader.defaulted,
-        config_read=reader.read,
+        norm_on_every_stage=family.norm_on_every_stage,
+        outer_tensors=outer_tensors + family_tensors(family),
+        names=names,
+        final_norm_size=hidden_size * (2 if family.norm_bias else 1),
+        head_bias=resolve(text, family.head_bias),
+        extra_buffer_bytes=inverse_frequency_bytes(family, mixers),
     )
-    model.architecture_numbers.update(architecture_numbers(model, attention))
-    return model
+    return assemble(Source(reader, text, architecture, name), layers, around)
 
 
-def refuse_windows(reader: ConfigReader, architecture: str) -> None:
-    """Refuse a config that turns on sliding windows: not every layer keeps every token."""
-    if architecture.startswith("Qwen"):
-        uses_window = reader.flag("use_sliding_window", default=False)
-    else:
-        uses_window = reader.has("sliding_window")
-    if uses_window and reader.has("sliding_window"):
-        reader.raw("sliding_window")
-        raise UnsupportedModel(
-            "config.sliding_window",
-            "unsupported_architecture",
-            f"{architecture} with a sliding window cannot be sized yet",
+def family_tensors(family: Family) -> tuple[OuterTensor, ...]:
+    """What a class keeps beside its layers: Gemma's scale of the embeddings, one number."""
+    if not family.scales_embeddings:
+        return ()
+    scale = Vector("buffers", "model.normalizer", 1)
+    return (OuterTensor(scale, 1, Place.EVERY, in_checkpoint=False),)
+
+
+def read_family_mixers(text: ConfigReader, family: Family, architecture: str) -> Mixers:
+    """The mixers of all layers, with the biases and norms of the family."""
+    flag = family.qk_norm_flag
+    has_norm = flag is None or resolve(text, flag)
+    qkv_bias, output_bias = resolve(text, family.qkv_bias), resolve(text, family.output_bias)
+
+    def dress(attention: FullAttention) -> FullAttention:
+        return replace(
+            attention,
+            qkv_bias=qkv_bias,
+            output_bias=output_bias,
+            qk_norm=family.qk_norm if has_norm else "none",
+            kv_rows_even=family.transformers_backend,
         )
-    for name in ("vision_config", "audio_config", "layer_types", "mamba_d_state"):
-        layer_types = reader.fields.get(name)
-        if layer_types is None or (
-            isinstance(layer_types, list) and set(map(str, layer_types)) <= {"full_attention"}
-        ):
-            continue
-        raise UnsupportedModel(
-            f"config.{name}",
-            "unsupported_architecture",
-            f"{architecture} with {name} cannot be sized yet",
-        )
+
+    return dressed(RULES.get(architecture, read_uniform_mixers)(text), dress)
+
+
+def read_tables(text: ConfigReader, family: Family, mixers: Mixers) -> tuple[RotaryTable, ...]:
+    """The rotary tables of all layers: none where a family keeps frequencies instead."""
+    if family.transformers_backend:
+        return ()
+    positions = (
+        text.optional_integer("model_max_length") if family.prefer_model_max_length else None
+    )
+    if positions is None:
+        field, limit = read_length(text)
+        positions = limit if field == "model_max_length" else text.integer(field)
+    ropes = [
+        (family.rope(text, isinstance(mixer, SlidingWindowAttention)), attention.head_dim)
+        for mixer in dict.fromkeys(mixers)
+        if (attention := attention_inside(mixer)) is not None
+    ]
+    return distinct_tables(
+        ropes, positions, dtype=family.rotary_dtype, sections_factor=family.sections_factor
+    )
+
+
+def inverse_frequency_bytes(family: Family, mixers: Mixers) -> int:
+    """Inverse frequencies twice over, float32, half a head wide, for each way of rotating."""
+    attention = next(filter(None, map(attention_inside, mixers)), None)
+    if not family.transformers_backend or attention is None:
+        return 0
+    return attention.head_dim * 4 * family.num_ropes
 
 
 def resolve(reader: ConfigReader, flag: Flag | bool) -> bool:
@@ -85,54 +119,33 @@ def resolve(reader: ConfigReader, flag: Flag | bool) -> bool:
     return reader.flag(flag.field, default=flag.default)
 
 
-def read_attention(reader: ConfigReader, family: Family) -> FullAttention:
-    """The attention that every layer has."""
-    heads = reader.integer("num_attention_heads")
-    kv_heads = reader.integer("num_key_value_heads", default=heads)
-    if reader.has("head_dim"):
-        head_dim = reader.integer("head_dim")
-    else:
-        head_dim = reader.integer("hidden_size") // heads
-        if head_dim == 0:
-            raise reader.invalid("num_attention_heads", heads, "at most hidden_size")
-    if heads % kv_heads:
-        raise reader.invalid(
-            "num_key_value_heads", kv_heads, f"a divisor of num_attention_heads ({heads})"
-        )
-    flag = family.qk_norm_flag
-    return FullAttention(
-        num_attention_heads=heads,
-        num_key_value_heads=kv_heads,
-        head_dim=head_dim,
-        v_head_dim=head_dim,
-        qkv_bias=resolve(reader, family.qkv_bias),
-        output_bias=resolve(reader, family.output_bias),
-        qk_norm=family.qk_norm if flag is None or resolve(reader, flag) else "none",
-    )
-
-
-def read_layers(
-    reader: ConfigReader, family: Family, attention: FullAttention, hidden_size: int
-) -> tuple[Layer, ...]:
+def read_layers(text: ConfigReader, family: Family, mixers: Mixers) -> tuple[Layer, ...]:
     """The layers in order; alike ones are one object."""
-    count = read_num_layers(reader)
+    feed_forwards = read_feed_forwards(text, family, len(mixers))
+    hidden_size = text.integer("hidden_size", "n_embd", "d_model")
     norms = (hidden_size,) * family.num_norms
+    seen: dict[tuple[int, FeedForward], Layer] = {}
+    layers = []
+    for mixer, feed_forward in zip(mixers, feed_forwards, strict=True):
+        key = id(mixer), feed_forward
+        if key not in seen:
+            seen[key] = Layer(mixer, feed_forward, norms, family.norm_bias)
+        layers.append(seen[key])
+    return tuple(layers)
 
-    def layer(feed_forward: FeedForward) -> Layer:
-        return Layer(attention, feed_forward, norms, family.norm_bias)
 
+def read_feed_forwards(text: ConfigReader, family: Family, count: int) -> tuple[FeedForward, ...]:
+    """What follows the mixer in each layer."""
     moe = family.moe
-    if moe is None:
-        mlp_bias = resolve(reader, family.mlp_bias)
-        width = reader.integer("intermediate_size")
-        return (layer(DenseMlp(width, family.gated, mlp_bias)),) * count
-    routed = layer(read_moe(reader, moe))
-    pattern = [layer_is_routed(reader, moe, index, count) for index in range(count)]
-    if all(pattern):
+    routed = None if moe is None else read_moe(text, moe)
+    is_routed = [
+        moe is not None and layer_is_routed(text, moe, index, count) for index in range(count)
+    ]
+    if routed is not None and all(is_routed):
         return (routed,) * count
-    mlp_bias = resolve(reader, family.mlp_bias)
-    dense = layer(DenseMlp(reader.integer("intermediate_size"), family.gated, mlp_bias))
-    return tuple(routed if is_routed else dense for is_routed in pattern)
+    width = text.integer("intermediate_size", "n_inner", "ffn_hidden_size")
+    dense = DenseMlp(width, family.gated, resolve(text, family.mlp_bias))
+    return tuple(routed if routed is not None and routes else dense for routes in is_routed)
 
 
 def layer_is_routed(reader: ConfigReader, moe: Moe, index: int, count: int) -> bool:
@@ -168,4 +181,7 @@ def read_moe(reader: ConfigReader, moe: Moe) -> MoeMlp:
         shared_expert_gate=moe.shared_gate and shared > 0,
         router_bias=resolve(reader, moe.router_bias),
         router_dtype=moe.router_dtype,
+        router_bias_counts=moe.router_bias_counts,
+        expert_bias=moe.expert_bias,
+        router_linear_bias=moe.router_linear_bias,
     )

@@ -201,7 +201,7 @@ def outer_bytes(
         bias = rows * width if model.head_bias else 0
         form = format_bytes(head, (rows,), model.hidden_size, width) if head else matrix
         total["lm_head"] = form + bias
-    if is_last or everywhere:
+    if is_last or everywhere or model.norm_on_every_stage:
         total["norm"] = model.final_norm_size * width
     total["buffers"] = model.extra_buffer_bytes + sum(
         table.num_bytes(dtype) for table in model.rotary_tables
