@@ -73,15 +73,31 @@ def read_experts(text: ConfigReader, architecture: str) -> MoeMlp:
     """Routed and shared experts; the router of GLM's small sibling is kept in float32."""
     width = text.integer("moe_intermediate_size")
     is_glm_lite = architecture == "Glm4MoeLiteForCausalLM"
+    has_bias = is_glm_lite or text.text("topk_method") == "noaux_tc"
+    scoring = text.text("scoring_func", default="sigmoid" if is_glm_lite else "softmax")
+    is_v2 = architecture == "DeepseekV2ForCausalLM"
+    renormalises = text.flag("norm_topk_prob", default=not is_v2)
     return MoeMlp(
         num_experts=text.integer("n_routed_experts"),
         num_experts_per_tok=text.integer("num_experts_per_tok"),
         moe_intermediate_size=width,
         shared_intermediate_size=width
         * (text.optional_integer("n_shared_experts", minimum=0) or 0),
-        router_bias=is_glm_lite or text.text("topk_method") == "noaux_tc",
+        router_bias=has_bias,
         router_dtype="float32" if is_glm_lite else None,
+        blackwell_routing=is_known_routing(scoring, corrects=has_bias, renormalises=renormalises),
     )
+
+
+def is_known_routing(scoring: str, *, corrects: bool, renormalises: bool) -> bool:
+    """Whether the kernels of a B200 route this way.
+
+    Source: vLLM 0.33.0, fused_moe/config.py (get_routing_method_type),
+    fused_moe/experts/trtllm_bf16_moe.py.
+    """
+    if scoring == "sigmoid":
+        return renormalises or not corrects
+    return scoring == "softmax" and renormalises and not corrects
 
 
 READERS: Final[Mapping[str, Callable[[ConfigReader, str, str], Model]]] = dict.fromkeys(
