@@ -10,13 +10,13 @@ from typing import Final
 from pycore.model.assembly import Source
 from pycore.model.completions import text_reader
 from pycore.model.config_fields import ConfigReader
-from pycore.model.deepseek import read_parts
+from pycore.model.deepseek import is_known_routing, read_parts
+from pycore.model.delta_mixers import read_kimi_linear as read_mixers
 from pycore.model.latent_models import Parts, assemble_latent
 from pycore.model.layers import AnyMixer, DenseMlp, FeedForward, Layer, MoeMlp
 from pycore.model.model import Model
 from pycore.model.module_names import ModuleNames
 from pycore.model.moonvit import moonvit_tensors, read_moonvit
-from pycore.model.recurrent_mixers import read_kimi_linear as read_mixers
 from pycore.model.tensors import Linear, OuterTensor, Place, Rows, Split, Tensor, Vector
 
 LEAST_EXPERT_WIDTH: Final = 256
@@ -131,6 +131,11 @@ def read_experts(text: ConfigReader) -> MoeMlp:
         latent_norm=bool(latent) and text.flag("latent_moe_use_norm", default=False),
         least_width_per_rank=text.optional_integer("min_moe_intermediate_per_partition")
         or LEAST_EXPERT_WIDTH,
+        blackwell_routing=is_known_routing(
+            text.text("moe_router_activation_func", default="sigmoid"),
+            corrects=True,
+            renormalises=text.flag("moe_renormalize", default=True),
+        ),
     )
 
 

@@ -1,8 +1,13 @@
 """Which layers are of which kind, as configs say it: a list of names, or a period."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from pycore.model.config_fields import ConfigReader
+from pycore.model.layers import AnyMixer
+
+ATTENTION_NAMES: Final = ("attention", "full_attention")
+STATE_NAMES: Final = ("mamba", "linear_attention", "mamba2")
 
 # Deeper than any published model by far; a list of kinds is never built longer than this.
 MOST_LAYERS = 1024
@@ -46,3 +51,21 @@ def checked_kinds(
 def every(period: int, rare: str, common: str) -> Callable[[int], str]:
     """``rare`` in each ``period``-th layer, ``common`` in the others."""
     return lambda index: common if (index + 1) % period else rare
+
+
+def arranged(
+    reader: ConfigReader, kinds: tuple[str, ...], mixers: Mapping[str, AnyMixer]
+) -> tuple[AnyMixer, ...]:
+    """The mixer of each layer by the name of its kind."""
+    for kind in kinds:
+        if kind not in mixers:
+            raise reader.invalid("layer_types", kind, f"one of {', '.join(mixers)}")
+    return tuple(mixers[kind] for kind in kinds)
+
+
+def named(attention: AnyMixer, state: AnyMixer) -> dict[str, AnyMixer]:
+    """Attention and state under all the names that configs use."""
+    return {
+        **dict.fromkeys(ATTENTION_NAMES, attention),
+        **dict.fromkeys(STATE_NAMES, state),
+    }

@@ -10,10 +10,10 @@ from typing import Final
 from pycore.model.assembly import Source, Surroundings, assemble, attention_of_layers
 from pycore.model.completions import text_reader
 from pycore.model.config_fields import ConfigReader
+from pycore.model.delta_mixers import read_lfm2
 from pycore.model.layers import DenseMlp, FeedForward, Layer, MoeMlp
 from pycore.model.model import Model
 from pycore.model.module_names import ModuleNames
-from pycore.model.recurrent_mixers import read_lfm2
 from pycore.model.rotary import read_rotary_table
 from pycore.units import round_up
 

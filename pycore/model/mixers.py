@@ -12,6 +12,13 @@ from typing import Final
 
 from pycore.model.completions import text_reader
 from pycore.model.config_fields import ConfigReader
+from pycore.model.delta_mixers import (
+    read_bailing_linear,
+    read_kimi_linear,
+    read_lfm2,
+    read_olmo_hybrid,
+    read_qwen_gdn,
+)
 from pycore.model.grouped_mixers import (
     Mixers,
     read_gemma3n,
@@ -22,17 +29,12 @@ from pycore.model.grouped_mixers import (
 )
 from pycore.model.latent_mixers import read_deepseek, read_deepseek_v4, read_longcat
 from pycore.model.recurrent_mixers import (
-    read_bailing_linear,
     read_falcon_h1,
     read_granite_hybrid,
     read_jamba,
-    read_kimi_linear,
-    read_lfm2,
     read_mamba,
     read_mamba2,
     read_nemotron_h,
-    read_olmo_hybrid,
-    read_qwen_gdn,
     read_zamba2,
 )
 from pycore.model.uneven_mixers import (

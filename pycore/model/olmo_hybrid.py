@@ -10,9 +10,9 @@ from typing import Final
 from pycore.model.assembly import Source, Surroundings, assemble, attention_of_layers
 from pycore.model.completions import text_reader
 from pycore.model.config_fields import ConfigReader
+from pycore.model.delta_mixers import read_olmo_hybrid
 from pycore.model.layers import DenseMlp, Layer
 from pycore.model.model import Model
-from pycore.model.recurrent_mixers import read_olmo_hybrid
 from pycore.model.rotary import RotaryTable, read_rotary_table
 
 

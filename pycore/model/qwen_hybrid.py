@@ -12,11 +12,11 @@ from typing import Final
 from pycore.model.assembly import Source, Surroundings, assemble, attention_of_layers
 from pycore.model.completions import text_reader
 from pycore.model.config_fields import ConfigReader
+from pycore.model.delta_mixers import read_qwen_gdn
 from pycore.model.layers import DenseMlp, FeedForward, Layer, MoeMlp
 from pycore.model.model import Model
 from pycore.model.module_names import ModuleNames
 from pycore.model.qwen3_vision import qwen3_vision_tower
-from pycore.model.recurrent_mixers import read_qwen_gdn
 from pycore.model.rotary import RotaryTable, read_rotary_table
 
 ROTATED_SHARE: Final = 0.25
