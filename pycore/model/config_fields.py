@@ -82,6 +82,7 @@ class ConfigReader:
         self.completions: Mapping[str, object] = {}
         self.read: dict[str, object] = {}
         self.defaulted: dict[str, object] = {}
+        self.sections: dict[str, ConfigReader] = {}
 
     def has(self, *names: str) -> bool:
         """Whether any of ``names`` is present and not null, or completed."""
@@ -186,12 +187,14 @@ class ConfigReader:
         return value
 
     def section(self, *names: str) -> "ConfigReader | None":
-        """A nested object with a reader of its own, or None when absent."""
+        """A nested object with one reader of its own, or None when absent."""
         value = self.raw(*names)
         if value is MISSING:
             return None
         if not isinstance(value, dict):
             raise self.invalid(names[0], value, "an object")
-        section = ConfigReader(value, f"{self.path}.{names[0]}")
-        section.defaulted = self.defaulted
-        return section
+        known = next((one for one in self.sections.values() if one.fields is value), None)
+        if known is None:
+            known = self.sections[names[0]] = ConfigReader(value, f"{self.path}.{names[0]}")
+            known.defaulted = self.defaulted
+        return known
