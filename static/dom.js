@@ -1,7 +1,7 @@
 // @ts-check
 /** Changing elements, only where something changed. Their structure and words are in index.html. */
 
-/** @import { Parts, Scalar } from "./view.d.ts" */
+/** @import { Scalar } from "./view.d.ts" */
 
 /** Find what index.html promises to hold; elements are as untyped here as they are in it. @param {ParentNode} root @param {string} selector @returns {any} */
 export function find(root, selector) {
@@ -12,6 +12,9 @@ export function find(root, selector) {
 
 /** @param {ParentNode} root @param {string} selector @returns {any[]} */
 export const all = (root, selector) => [...root.querySelectorAll(selector)];
+
+/** @param {EventTarget} node @param {string} type @param {(event: any) => void} act */
+export const on = (node, type, act) => node.addEventListener(type, act);
 
 /** @param {Element} node @param {string} text */
 export function setText(node, text) {
@@ -31,22 +34,10 @@ export function show(node, visible) {
   if (node.hasAttribute("hidden") === visible) node.toggleAttribute("hidden", !visible);
 }
 
-/** @type {WeakMap<Element, string>} */
-const written = new WeakMap();
-
-/** Write text in which every figure carries its raw value and its name. @param {Element} node @param {Parts} parts */
-export function setParts(node, parts) {
-  const wanted = JSON.stringify(parts);
-  if (written.get(node) === wanted) return;
-  written.set(node, wanted);
-  const made = parts.map((part) => {
-    if (typeof part === "string") return part;
-    const child = document.createElement("tag" in part ? part.tag : "data");
-    child.textContent = part.text;
-    if ("name" in part) set(child, { value: part.value, "data-figure": part.name });
-    return child;
-  });
-  node.replaceChildren(...made);
+/** Write a figure: its name and raw value are attributes. @param {Element} node @param {string} name @param {Scalar | null} value @param {string} text */
+export function setFigure(node, name, value, text) {
+  set(node, { "data-figure": name, value: value ?? "" });
+  setText(node, text);
 }
 
 /**
@@ -67,9 +58,8 @@ export function each(parent, items, update) {
 
 /** @param {string} selector @returns {Element} */
 function clone(selector) {
-  const model = find(document, selector).content.firstElementChild;
-  const isDrawing = model.tagName.toLowerCase() === "svg";
-  return (isDrawing ? model.firstElementChild : model).cloneNode(true);
+  const { content, dataset } = find(document, selector);
+  return find(content, dataset.of ?? "*").cloneNode(true);
 }
 
 /** Put a copy of one of a template's variants into a node. @param {Element} node @param {string} template @param {string} kind */

@@ -1,25 +1,13 @@
 // @ts-check
 /**
  * A model's config.json from the Hugging Face hub, on a button press: the only request that leaves
- * the page. The texts go on unparsed, since published configs hold NaN; only sizes are read here.
- *
- * Source: huggingface_hub utils/_http.py, hf_raise_for_status (x-error-code GatedRepo,
- * RepoNotFound, EntryNotFound; a repository that does not exist answers 401).
+ * the page. The text goes on unparsed, since published configs hold NaN.
+ * Source: huggingface_hub utils/_http.py, hf_raise_for_status.
  */
 
-/** Bytes of one element, by the hub's names. Source: safetensors, Dtype. @type {Record<string, number>} */
-const ELEMENT_BYTES = {
-  F64: 8,
-  I64: 8,
-  F32: 4,
-  I32: 4,
-  F16: 2,
-  BF16: 2,
-  I16: 2,
-  F8_E4M3: 1,
-  I8: 1,
-  U8: 1,
-};
+/** The hub's dtypes end or begin with their bits. Source: safetensors, Dtype. @param {string} dtype */
+const elementBytes = (dtype) => Number(/^(?:BF|F|I|U)(8|16|32|64)(?:_|$)/.exec(dtype)?.[1]) / 8;
+
 const PATIENCE_MILLISECONDS = 20_000;
 
 /** Why a model could not be fetched: one of index.html's phrases. */
@@ -58,7 +46,7 @@ export async function fetchModel(id, base, signal = AbortSignal.timeout(PATIENCE
 function sizeOf(index, about) {
   let bytes = 0;
   for (const [dtype, elements] of Object.entries(about.safetensors?.parameters ?? {})) {
-    bytes += (ELEMENT_BYTES[dtype] ?? Number.NaN) * Number(elements);
+    bytes += elementBytes(dtype) * Number(elements);
   }
   return [index.metadata?.total_size, bytes].find(Number.isSafeInteger) ?? 0;
 }

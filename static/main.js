@@ -2,7 +2,7 @@
 /** The page at work: events change the scenario, the core answers it, the widgets draw the answer. */
 
 import { createCore } from "./core.js";
-import { all, find, phrase, set, setText } from "./dom.js";
+import { all, find, on, phrase, set, setText } from "./dom.js";
 import { fetchModel, HubError } from "./hub.js";
 import { keepForOffline } from "./offline.js";
 import { createPage, firstView } from "./page.js";
@@ -15,19 +15,18 @@ import { createTips } from "./widgets/tips.js";
 
 /** @import { Changes, FirstAnswers, Flat, Gesture } from "./view.d.ts" */
 
-const ADDRESS_MILLISECONDS = 250;
-const ANNOUNCE_MILLISECONDS = 700;
-
 const part = (/** @type {string} */ id) => find(document, `#${id}`);
 const first = /** @type {FirstAnswers} */ (JSON.parse(part("first-answers").textContent));
 const defaults = flatten(first.request);
 const view = firstView(first, readAddress(location.search, defaults));
 /** The scenario that the figures on the page are of. */
 let shown = defaults;
+/** The scenario whose question was lost with its worker. @type {Flat | null} */
+let lost = null;
 
 const ofTheModel = all(document, "#architecture [name]").map(({ name }) => name);
 const store = createStore(view.flat, ofTheModel, take);
-const page = createPage(document, store.change);
+const drawPage = createPage(document, store.change);
 const config = createConfig(part("config-dialog"), useConfig);
 const models = createModels(
   part("scenario"),
@@ -49,7 +48,7 @@ function drawLoading(change) {
 }
 
 function draw() {
-  page.update(view);
+  drawPage(view);
   models.update(view);
   share.update(view);
   set(find(document, "#embed-foot a"), { href: addressOf(view.flat, { embed: false, panel: "" }) });
@@ -62,7 +61,7 @@ const addressOf = (flat, wanted) => location.pathname + writeAddress(flat, wante
 function take(flat, gesture) {
   const isChanged = !isSame(flat, view.flat);
   view.flat = flat;
-  if (gesture !== "history") writeHistory(gesture);
+  writeHistory(gesture);
   if (isChanged) ask();
 }
 
@@ -74,14 +73,22 @@ function stand() {
 
 /** Ask for the size at once, and then what each change would do to it. */
 async function ask() {
-  if (view.core.state !== "ready") stand();
-  draw();
   const asked = view.flat;
   const request = nest(asked);
-  const size = await core.ask({ ...request, figures: view.page.panel !== "" });
+  const answer = core.ask({ ...request, figures: view.page.panel !== "" });
+  if (view.core.state !== "ready") stand();
+  draw();
+  const size = await answer;
   if (size === null || asked !== view.flat) return;
-  const isLost = size.failure?.reason === "core_crashed";
-  view.failure = size.ok || isLost ? null : size.failure;
+  if (size.failure?.reason === "core_crashed") {
+    // Once more, to the next worker: a question that takes two workers down is left alone.
+    stand();
+    draw();
+    if (lost !== asked) ask();
+    lost = asked;
+    return;
+  }
+  view.failure = size.ok ? null : size.failure;
   if (size.ok) {
     shown = asked;
     view.result = size.result;
@@ -90,14 +97,12 @@ async function ask() {
   draw();
   if (!size.ok) return;
   announce(`${find(document, ".said").textContent}. ${part("reason").textContent}`);
-  const knobs = await core.ask({ ...request, ask: "knobs" });
-  if (!knobs?.ok || asked !== view.flat) return;
-  view.knobs = knobs.result.rows;
-  draw();
-  const frontier = await core.ask({ ...request, ask: "frontier" });
-  if (!frontier?.ok || asked !== view.flat) return;
-  view.frontier = frontier.result;
-  draw();
+  for (const question of /** @type {const} */ (["knobs", "frontier"])) {
+    const more = await core.ask({ ...request, ask: question });
+    if (!more?.ok || asked !== view.flat) return;
+    view[question] = more.result;
+    draw();
+  }
 }
 
 /** A config's text becomes the few fields that were read in it: they go into the link. @param {Changes} texts @returns {Promise<string>} */
@@ -118,31 +123,34 @@ async function useHub(id) {
   }
 }
 
+/** Do only the last of what is asked for in a while. @param {number} milliseconds */
+function patiently(milliseconds) {
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  return (/** @type {() => void} */ act) => {
+    clearTimeout(timer);
+    timer = setTimeout(act, milliseconds);
+  };
+}
+
+// Browsers allow some hundred changes of the address in half a minute.
+const writeAddressSoon = patiently(250);
+const announceSoon = patiently(700);
 let settledAddress = location.href;
-/** @type {ReturnType<typeof setTimeout> | undefined} */
-let addressTimer;
 
 /** While something moves, the entry follows; once it has come to rest, the one before is kept. @param {Gesture} gesture */
 function writeHistory(gesture) {
   const { href } = new URL(addressOf(view.flat, view.page), location.href);
-  clearTimeout(addressTimer);
-  if (gesture === "live") {
-    // Browsers allow some hundred changes in half a minute.
-    addressTimer = setTimeout(() => history.replaceState(null, "", href), ADDRESS_MILLISECONDS);
-  } else if (href !== settledAddress) {
-    history.replaceState(null, "", settledAddress);
-    history.pushState(null, "", href);
-    settledAddress = href;
-  }
+  writeAddressSoon(() => gesture === "live" && history.replaceState(null, "", href));
+  if (gesture !== "commit" || href === settledAddress) return;
+  history.replaceState(null, "", settledAddress);
+  history.pushState(null, "", href);
+  settledAddress = href;
 }
-
-/** @type {ReturnType<typeof setTimeout> | undefined} */
-let announceTimer;
 
 /** @param {string} said */
 function announce(said) {
-  clearTimeout(announceTimer);
-  announceTimer = setTimeout(() => setText(part("live"), said), ANNOUNCE_MILLISECONDS);
+  announceSoon(() => setText(part("live"), said));
 }
 
 /** @param {string} panel */
@@ -152,13 +160,13 @@ function openPanel(panel) {
   else draw();
 }
 
-addEventListener("popstate", () => {
+on(window, "popstate", () => {
   const { flat, page: wanted } = readAddress(location.search, defaults);
   settledAddress = location.href;
   store.put(flat, "history");
   openPanel(wanted.panel);
 });
-document.addEventListener("click", (event) => {
+on(document, "click", (event) => {
   const target = /** @type {any} */ (event.target);
   const menu = part("examples");
   if (!menu.contains(target)) menu.open = false;
@@ -174,10 +182,10 @@ document.addEventListener("click", (event) => {
     writeHistory("commit");
   }
 });
-document.addEventListener("keydown", ({ key }) => {
+on(document, "keydown", ({ key }) => {
   if (key === "Escape") part("examples").open = false;
 });
-find(document, "#loading button").addEventListener("click", () => {
+on(find(document, "#loading button"), "click", () => {
   core.retry();
   if (!isSame(view.flat, shown)) ask();
 });

@@ -1,7 +1,7 @@
 // @ts-check
 /** The widgets and the view that they draw: the same in a browser and when the site is built. */
 
-import { find, set, show } from "./dom.js";
+import { all, find, set, show } from "./dom.js";
 import { createArithmetic } from "./widgets/arithmetic.js";
 import { createBars } from "./widgets/bars.js";
 import { createControls } from "./widgets/controls.js";
@@ -12,37 +12,37 @@ import { createVerdict } from "./widgets/verdict.js";
 
 /** @import { Change, FirstAnswers, Flat, PageState, View } from "./view.d.ts" */
 
+const WIDGETS = {
+  "#scenario": createControls,
+  main: createFigures,
+  "#verdict": createVerdict,
+  "#bars": createBars,
+  "#knobs": createKnobs,
+  "#frontier": createFrontier,
+  "#arithmetic": createArithmetic,
+};
+
 /** @param {Document} root @param {Change} change */
 export function createPage(root, change) {
-  const part = (/** @type {string} */ id) => find(root, `#${id}`);
-  const progress = find(root, "progress");
-  const widgets = [
-    createControls(part("scenario"), change),
-    createFigures(find(root, "main")),
-    createVerdict(part("verdict"), change),
-    createBars(part("bars")),
-    createKnobs(part("knobs"), change),
-    createFrontier(part("frontier"), change),
-    createArithmetic(part("arithmetic")),
-  ];
+  const widgets = Object.entries(WIDGETS).map(([at, create]) => create(find(root, at), change));
+  const [loading, progress, retry, answer, tab, panel] = all(
+    root,
+    "#loading, #loading *:not(span), #answer, [data-panel], #arithmetic",
+  );
 
-  return {
-    /** @param {View} view */
-    update(view) {
-      for (const widget of widgets) widget.update(view);
-      const { state, loadedBytes, totalBytes } = view.core;
-      // How far the core is: the tests and the style sheet read it here.
-      root.documentElement.setAttribute("data-core", state);
-      const isBad = state === "stalled" || state === "failed";
-      show(part("loading"), isBad || state === "starting");
-      show(progress.nextElementSibling, isBad);
-      show(progress, !isBad);
-      set(progress, { value: loadedBytes / (totalBytes || 1) });
-      const isOpen = view.page.panel === "arithmetic";
-      show(part("arithmetic"), isOpen);
-      set(find(root, "[data-panel]"), { "aria-expanded": isOpen });
-      part("answer").classList.toggle("stale", view.standing !== "current");
-    },
+  /** @param {View} view */
+  return (view) => {
+    for (const widget of widgets) widget.update(view);
+    const { state, loadedBytes, totalBytes } = view.core;
+    const isBad = state === "stalled" || state === "failed";
+    set(root.documentElement, { "data-core": state });
+    show(loading, isBad || state === "starting");
+    show(retry, isBad);
+    show(progress, !isBad);
+    set(progress, { value: loadedBytes / (totalBytes || 1) });
+    show(panel, view.page.panel !== "");
+    set(tab, { "aria-expanded": view.page.panel !== "" });
+    answer.classList.toggle("stale", view.standing !== "current");
   };
 }
 
@@ -52,7 +52,7 @@ export function firstView({ size, knobs, frontier }, scenario) {
     ...scenario,
     result: size.result,
     failure: null,
-    knobs: knobs.result.rows,
+    knobs: knobs.result,
     frontier: frontier.result,
     standing: "current",
     core: { state: "", detail: "", loadedBytes: 0, totalBytes: 0 },

@@ -30,7 +30,7 @@ export function prerender(text, answers) {
   const form = find(document, "#scenario");
   fillChoices(form, catalogue);
   fillExamples(document, catalogue, defaults);
-  createPage(document, () => {}).update(view);
+  createPage(document, () => {})(view);
   createModels(
     form,
     catalogue.models,

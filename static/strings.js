@@ -4,7 +4,7 @@
 import { phrase } from "./dom.js";
 import { concurrency, count, megabytes } from "./format.js";
 
-/** @import { Parts, Result, Scalar, Verdict, View } from "./view.d.ts" */
+/** @import { Result, Verdict, View } from "./view.d.ts" */
 
 /** @type {Record<Verdict, string>} */
 export const VERDICTS = {
@@ -14,29 +14,24 @@ export const VERDICTS = {
   does_not_fit: "Does not fit",
 };
 
-/** @param {string} name @param {Scalar} value @param {string} text */
-export const figure = (name, value, text) => ({ name, value, text });
-
 /** Tokens of one request of the workload. @param {Result} result */
 export const workloadTokens = ({ chosen }) =>
   Number(chosen.input_tokens) + Number(chosen.output_tokens);
 
-/** The texts of index.html's slots. @param {View} view @returns {Record<string, Parts>} */
+/** The texts of index.html's slots. @param {View} view @returns {Record<string, string>} */
 export function slots(view) {
   const { result, knobs, core } = view;
   const texts = { notice: notice(view), loading: loading(core) };
   if (!result) return texts;
-  const { verdict, chosen } = result;
   const length = count(workloadTokens(result));
-  const kv = knobs?.find(({ field }) => field === "kv_cache_dtype");
+  const kv = knobs?.rows.find(({ field }) => field === "kv_cache_dtype");
   const held = kv?.max_concurrency_for_workload;
   return {
     ...texts,
-    length: [length],
-    load: [`${chosen.concurrency} × ${length}`],
-    fp8: held ? [`; ${concurrency(held)} with ${kv.value} KV`] : [],
-    heads: [kvHeads(view)],
-    verdict: [figure("verdict", verdict, VERDICTS[verdict])],
+    length,
+    load: `${result.chosen.concurrency} × ${length}`,
+    fp8: held ? `; ${concurrency(held)} with ${kv.value} KV` : "",
+    heads: kvHeads(view),
   };
 }
 
@@ -52,18 +47,16 @@ function kvHeads({ result, flat }) {
 
 /** What is said over an answer that is not this scenario's own. @param {View} view */
 function notice({ standing, result, core }) {
-  if (standing === "current" || !result) return [];
+  if (standing === "current" || !result) return "";
   const kind = standing === "prepared" && core.state === "starting" ? "awaited" : standing;
-  return [phrase(kind, { model: result.model_name, gpus: result.num_accelerators })];
+  return phrase(kind, { model: result.model_name, gpus: result.num_accelerators });
 }
 
 /** How loading goes. @param {View["core"]} core */
 function loading({ state, detail, loadedBytes, totalBytes }) {
-  if (state === "" || state === "ready") return [];
-  const [loaded, total] = [megabytes(loadedBytes), megabytes(totalBytes)];
+  if (state === "" || state === "ready") return "";
   const isLoaded = totalBytes > 0 && loadedBytes >= totalBytes;
-  const kind = state === "starting" && isLoaded ? "started" : state;
-  return [
-    phrase(kind === "stalled" && detail !== "loading" ? "halted" : kind, { detail, loaded, total }),
-  ];
+  const isHalted = state === "stalled" && detail !== "loading";
+  const kind = isHalted ? "halted" : state === "starting" && isLoaded ? "started" : state;
+  return phrase(kind, { detail, loaded: megabytes(loadedBytes), total: megabytes(totalBytes) });
 }

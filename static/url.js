@@ -7,20 +7,12 @@
 
 /** @import { Flat, PageState, Scalar } from "./view.d.ts" */
 
-/** Fields whose values stay text, whatever they look like ("0.33" is a version). */
-const TEXT = new Set(
-  "model config hf_quant_config accelerator dtype quantization kv_cache_dtype mamba_ssm_cache_dtype engine engine_version".split(
-    " ",
-  ),
-);
+/** Fields whose values stay text, whatever they look like: "0.33" is a version. */
+const TEXT = /(model|config|dtype)$|^(accelerator|quantization|engine.*)$/;
 /** What others hang on a link. */
-const FOREIGN = /^(utm_|fbclid$|gclid$|msclkid$|mc_[ce]id$)/;
+const FOREIGN = /^(utm_|fbclid$|gclid$)/;
 
-/**
- * @param {string} search
- * @param {Flat} defaults
- * @returns {{ flat: Flat, page: PageState }}
- */
+/** @param {string} search @param {Flat} defaults @returns {{ flat: Flat, page: PageState }} */
 export function readAddress(search, defaults) {
   const parameters = new URLSearchParams(search);
   const page = { embed: parameters.get("embed") === "1", panel: parameters.get("panel") ?? "" };
@@ -28,7 +20,7 @@ export function readAddress(search, defaults) {
   for (const [key, value] of parameters) {
     if (key === "embed" || key === "panel" || FOREIGN.test(key)) continue;
     if (value === "") delete flat[key];
-    else flat[key] = TEXT.has(key) ? value : readValue(value);
+    else flat[key] = TEXT.test(key) ? value : readValue(value);
   }
   return { flat, page };
 }
@@ -40,11 +32,7 @@ function readValue(text) {
   return looksLikeNumber && Math.abs(Number(text)) <= Number.MAX_SAFE_INTEGER ? Number(text) : text;
 }
 
-/**
- * @param {Flat} flat
- * @param {PageState} page
- * @param {Flat} defaults
- */
+/** @param {Flat} flat @param {PageState} page @param {Flat} defaults */
 export function writeAddress(flat, page, defaults) {
   const parameters = new URLSearchParams();
   for (const key of new Set([...Object.keys(defaults), ...Object.keys(flat)])) {

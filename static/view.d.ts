@@ -144,7 +144,7 @@ export interface View {
   page: PageState;
   result: Result | null;
   failure: Failure | null;
-  knobs: KnobRow[] | null;
+  knobs: { rows: KnobRow[] } | null;
   frontier: Frontier | null;
   standing: Standing;
   core: { state: string; detail: string; loadedBytes: number; totalBytes: number };
@@ -158,12 +158,11 @@ export interface FirstAnswers {
   catalogue: { ok: boolean; result: Catalogue };
 }
 
-/** Text with figures in it: strings, strings in an element, and numbers that the page marks up. */
-export type Parts = (
-  | string
-  | { tag: string; text: string }
-  | { name: string; value: Scalar; text: string }
-)[];
+/** A part of the page: it finds its elements once and then draws views. */
+export type Widget = (
+  root: any,
+  change: Change,
+) => { element: Element; update(view: View): void };
 
 /** How a change came about: while moving, by a finished gesture, or by going through the history. */
 export type Gesture = "live" | "commit" | "history";

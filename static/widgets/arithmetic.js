@@ -1,19 +1,17 @@
 // @ts-check
 /** Every figure by hand: what it is, its formula, the numbers put in, and where it comes from. */
 
-import { each, find, set, setParts, setText } from "../dom.js";
+import { each, find, set, setFigure, setText } from "../dom.js";
 import { bytes, count } from "../format.js";
-import { figure } from "../strings.js";
 
-/** @import { Figure, View } from "../view.d.ts" */
+/** @import { Figure, Widget } from "../view.d.ts" */
 
-/** @param {Element} root */
-export function createArithmetic(root) {
+/** @type {Widget} */
+export const createArithmetic = (root) => {
   return {
     element: root,
-    /** @param {View} view */
     update({ result, page }) {
-      if (page.panel !== "arithmetic" || !result?.figures) return;
+      if (page.panel === "" || !result?.figures) return;
       each(find(root, "ol"), result.figures, ({ children: [top, formula, numbers] }, shown) => {
         const [title, badge, source] = top.children;
         setText(title, shown.summary.replaceAll("`", ""));
@@ -21,11 +19,12 @@ export function createArithmetic(root) {
         setText(badge, shown.basis);
         setText(source, shown.source);
         setText(formula, `${shown.name} = ${pretty(shown.formula)}`);
-        setParts(numbers, [`= ${putIn(shown)} = `, valueIn(shown)]);
+        setText(numbers.children[0], `= ${putIn(shown)} =`);
+        setFigure(numbers.children[1], shown.name, shown.value, valueIn(shown));
       });
     },
   };
-}
+};
 
 /** Python's operators as on paper. @param {string} formula */
 export function pretty(formula) {
@@ -49,7 +48,7 @@ export function putIn({ formula, inputs }) {
 const write = (value) => (Number(value) >= 1000 ? count(Number(value)) : String(value));
 
 /** @param {Figure} shown */
-function valueIn({ name, value, unit }) {
+function valueIn({ value, unit }) {
   const inUnit = unit === "bytes" && typeof value === "number" ? ` = ${bytes(value)}` : "";
-  return figure(name, value ?? "", `${write(value)} ${unit}${inUnit}`);
+  return `${write(value)} ${unit}${inUnit}`;
 }

@@ -1,11 +1,10 @@
 // @ts-check
 /** Memory of each GPU: bars and, for those who listen, the table that they are drawn from. */
 
-import { all, each, find, set, setParts, setText, show } from "../dom.js";
+import { all, each, find, set, setFigure, setText, show } from "../dom.js";
 import { gib } from "../format.js";
-import { figure } from "../strings.js";
 
-/** @import { Stage, View } from "../view.d.ts" */
+/** @import { Stage, Widget } from "../view.d.ts" */
 
 /** @typedef {keyof Omit<Stage, "stage" | "num_ranks">} Part */
 
@@ -26,12 +25,11 @@ const DRAWN_SINGLY = 4;
 const ROOM_FOR_LABEL = 0.055;
 const TICKS = 5;
 
-/** @param {Element} root */
-export function createBars(root) {
-  const [bars, scale, body] = all(root, "[data-each=gpu], .scale g, tbody");
+/** @type {Widget} */
+export const createBars = (root) => {
+  const [bars, scale, holder, body] = all(root, "[data-each=gpu], .scale g, [role=region], tbody");
   return {
     element: root,
-    /** @param {View} view */
     update({ result }) {
       if (!result) return;
       const { memory_by_stage: stages, bounds } = result;
@@ -54,17 +52,17 @@ export function createBars(root) {
         for (const number of all(entry, "b, [data-range]"))
           number.classList.toggle("unseen", !isOne);
       }
-      find(root, ".scroll").classList.toggle("unseen", isOne);
+      set(holder, { class: isOne ? "unseen" : "scroll", tabindex: isOne ? null : 0 });
       each(body, stages, ({ children }, stage) => {
         setText(children[0], titleOf(stage, stages));
         for (const [index, part] of COLUMNS.entries()) {
           const name = `memory_by_stage.${stage.stage}.${part}`;
-          setParts(children[index + 1], [figure(name, stage[part], gib(stage[part]))]);
+          setFigure(children[index + 1].firstChild, name, stage[part], gib(stage[part]));
         }
       });
     },
   };
-}
+};
 
 /** Bytes of the parts below one. @param {Stage} stage @param {number} index */
 const below = (stage, index) => STACK.slice(0, index).reduce((sum, part) => sum + stage[part], 0);

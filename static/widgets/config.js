@@ -1,7 +1,7 @@
 // @ts-check
 /** A config.json by paste, drop or file. Its text goes to the core as it is, unparsed. */
 
-import { all, find, setText, show } from "../dom.js";
+import { all, find, on, setText, show } from "../dom.js";
 
 /** @import { Changes } from "../view.d.ts" */
 
@@ -11,7 +11,6 @@ import { all, find, setText, show } from "../dom.js";
  */
 export function createConfig(dialog, use) {
   const [area, failure, files, hint] = all(dialog, "textarea, .failure, input, .row .hint");
-  const root = document.documentElement;
   let quantization = "";
 
   function open(text = area.value) {
@@ -32,7 +31,7 @@ export function createConfig(dialog, use) {
     open();
   }
 
-  find(dialog, "[data-act=use]").addEventListener("click", async () => {
+  on(find(dialog, "[data-act=use]"), "click", async () => {
     setText(hint, "Reading …");
     const wrong = await use({
       config: area.value,
@@ -43,19 +42,13 @@ export function createConfig(dialog, use) {
     show(failure, wrong !== "");
     if (wrong === "") dialog.close();
   });
-  find(dialog, "[data-act=cancel]").addEventListener("click", () => dialog.close());
-  files.addEventListener("change", () => take(files.files));
-  document.addEventListener("dragover", (event) => {
-    if (!event.dataTransfer?.types.includes("Files")) return;
-    event.preventDefault();
-    root.classList.add("dropping");
+  on(find(dialog, "[data-act=cancel]"), "click", () => dialog.close());
+  on(files, "change", () => take(files.files));
+  on(document, "dragover", (event) => {
+    if (event.dataTransfer.types.includes("Files")) event.preventDefault();
   });
-  document.addEventListener("dragleave", ({ relatedTarget }) => {
-    if (!relatedTarget) root.classList.remove("dropping");
-  });
-  document.addEventListener("drop", (event) => {
-    root.classList.remove("dropping");
-    if (!event.dataTransfer?.files.length) return;
+  on(document, "drop", (event) => {
+    if (!event.dataTransfer.files.length) return;
     event.preventDefault();
     take(event.dataTransfer.files);
   });

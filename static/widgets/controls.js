@@ -4,17 +4,17 @@
  * its `data-kind` says how a person writes the value; empty means "as the engine would choose".
  */
 
-import { all, find, set, setText, show } from "../dom.js";
+import { all, find, on, set, setText, show } from "../dom.js";
 import { count, readCount, readGib, readNumber, shortDtype, writeGib } from "../format.js";
 
-/** @import { Change, Scalar, View } from "../view.d.ts" */
+/** @import { Scalar, View, Widget } from "../view.d.ts" */
 
 /** @type {Record<string, (typed: string) => Scalar>} */
 const READ = { count: readCount, number: readNumber, gib: readGib };
 const OTHER = "other";
 
-/** @param {HTMLFormElement} form @param {Change} change */
-export function createControls(form, change) {
+/** @type {Widget} */
+export const createControls = (form, change) => {
   const controls = all(form, "[name]").filter(({ name }) => name !== "model");
 
   /** @param {any} control @param {"live" | "commit"} gesture */
@@ -32,10 +32,10 @@ export function createControls(form, change) {
       change({ [name]: typed === "" ? null : (READ[dataset.kind] ?? readFlag)(typed) }, gesture);
     }
   }
-  form.addEventListener("input", ({ target }) => read(target, "live"));
-  form.addEventListener("change", ({ target }) => read(target, "commit"));
-  form.addEventListener("submit", (event) => event.preventDefault());
-  find(form, "#architecture").addEventListener("click", (/** @type {any} */ { target }) => {
+  on(form, "input", ({ target }) => read(target, "live"));
+  on(form, "change", ({ target }) => read(target, "commit"));
+  on(form, "submit", (event) => event.preventDefault());
+  on(find(form, "#architecture"), "click", ({ target }) => {
     const { by } = target.dataset;
     if (by === undefined) return;
     const { name, value, placeholder } = find(target.parentElement, "input");
@@ -45,7 +45,6 @@ export function createControls(form, change) {
 
   return {
     element: form,
-    /** @param {View} view */
     update(view) {
       for (const control of controls) drawControl(control, view);
       for (const row of all(form, ".number")) {
@@ -58,7 +57,7 @@ export function createControls(form, change) {
       setText(find(form, "summary span"), changed ? `· ${changed} changed` : "");
     },
   };
-}
+};
 
 /** @param {string} typed */
 const readFlag = (typed) => (/^(true|false)$/.test(typed) ? typed === "true" : typed);

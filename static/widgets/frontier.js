@@ -1,11 +1,11 @@
 // @ts-check
 /** Context against concurrency: what fits, where you are (to be dragged), where the engine refuses. */
 
-import { each, find, set, setText, show } from "../dom.js";
+import { each, find, on, set, setText, show } from "../dom.js";
 import { concurrency, count, shortTokens } from "../format.js";
 import { workloadTokens } from "../strings.js";
 
-/** @import { Change, Frontier, Gesture, Result, View } from "../view.d.ts" */
+/** @import { Frontier, Gesture, Result, Widget } from "../view.d.ts" */
 
 const BOX = { width: 460, left: 46, right: 450, top: 14, bottom: 236 };
 const LEAST_TOKENS = 256;
@@ -22,8 +22,8 @@ const KEYS = {
   End: Number.POSITIVE_INFINITY,
 };
 
-/** @param {Element} root @param {Change} change */
-export function createFrontier(root, change) {
+/** @type {Widget} */
+export const createFrontier = (root, change) => {
   const [chart, point] = [find(root, ".chart"), find(root, ".point")];
   const part = (/** @type {string} */ name) => find(chart, `.${name}`);
   let x = logarithmic(1, 2, BOX.left, BOX.right);
@@ -43,19 +43,19 @@ export function createFrontier(root, change) {
     move(rounded(x.at(((clientX - left) / width) * BOX.width)), gesture);
   }
 
-  chart.addEventListener("pointerdown", (/** @type {PointerEvent} */ event) => {
+  on(chart, "pointerdown", (event) => {
     chart.setPointerCapture(event.pointerId);
     drag(event, "live");
   });
-  chart.addEventListener("pointermove", (/** @type {PointerEvent} */ event) => drag(event, "live"));
-  chart.addEventListener("pointerup", (/** @type {PointerEvent} */ event) => drag(event, "commit"));
-  point.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+  on(chart, "pointermove", (event) => drag(event, "live"));
+  on(chart, "pointerup", (event) => drag(event, "commit"));
+  on(point, "keydown", (event) => {
     const factor = KEYS[event.key];
     if (factor === undefined || !latest) return;
     event.preventDefault();
     move(rounded(workloadTokens(latest) * factor), "live");
   });
-  point.addEventListener("keyup", (/** @type {KeyboardEvent} */ { key }) => {
+  on(point, "keyup", ({ key }) => {
     if (key in KEYS) change({}, "commit");
   });
 
@@ -93,7 +93,6 @@ export function createFrontier(root, change) {
 
   return {
     element: root,
-    /** @param {View} view */
     update({ result, frontier }) {
       latest = result;
       const isDrawn = Boolean(result && frontier && frontier.points.length > 1);
@@ -101,7 +100,7 @@ export function createFrontier(root, change) {
       if (isDrawn && result && frontier) draw(frontier, result);
     },
   };
-}
+};
 
 /** Write beside a place, on the side that has room. @param {Element} text @param {string} words @param {number} x @param {number} y @param {number} gap */
 function label(text, words, x, y, gap) {

@@ -1,59 +1,59 @@
 // @ts-check
 /** Which knob moves what: each row changes one thing from here, and its button does it. */
 
-import { each, find, set, setParts, setText } from "../dom.js";
+import { each, find, on, set, setFigure, setText } from "../dom.js";
 import { concurrency, count, times } from "../format.js";
-import { figure, VERDICTS } from "../strings.js";
+import { VERDICTS } from "../strings.js";
 
-/** @import { Change, KnobRow, Result, View } from "../view.d.ts" */
+/** @import { KnobRow, Result, Widget } from "../view.d.ts" */
 
-/** @param {Element} root @param {Change} change */
-export function createKnobs(root, change) {
+/** @type {Widget} */
+export const createKnobs = (root, change) => {
   const body = find(root, "tbody");
   /** @type {KnobRow[]} */
   let rows = [];
-  body.addEventListener("click", (/** @type {any} */ { target }) => {
+  on(body, "click", ({ target }) => {
     const row = target.closest("button") && rows[[...body.children].indexOf(target.closest("tr"))];
     if (row) change(row.changes, "commit");
   });
 
   return {
     element: root,
-    /** @param {View} view */
     update({ result, knobs }) {
       if (!result || !knobs) return;
-      rows = knobs;
+      rows = knobs.rows;
       each(body, rows, ({ children: [name, to, longest, atOnce] }, knob) => {
         const { longest_request_tokens: tokens, max_concurrency_for_workload: held } = knob;
+        const [figure, gain] = longest.children;
+        const flag = nameOf(knob.field);
         const where = `knobs.${knob.field}.`;
-        setText(name, nameOf(knob.field));
-        setText(to.firstElementChild, knob.label);
-        set(to.firstElementChild, { "aria-label": `Apply ${nameOf(knob.field)} ${knob.label}` });
-        setParts(longest, [
-          tokens === null ? "" : figure(`${where}longest_request_tokens`, tokens, count(tokens)),
-          " ",
-          gain(knob, result),
-        ]);
-        const text = held === null ? "–" : concurrency(held);
-        setParts(atOnce, [figure(`${where}max_concurrency_for_workload`, held ?? "", text)]);
+        setText(name, flag);
+        setText(to.firstChild, knob.label);
+        set(to.firstChild, { "aria-label": `Apply ${flag} ${knob.label}` });
+        setFigure(figure, `${where}longest_request_tokens`, tokens, tokens ? count(tokens) : "");
+        const [text, tone] = gainOf(knob, result);
+        setText(gain, text);
+        set(gain, { class: tone });
+        const atOnceText = held === null ? "–" : concurrency(held);
+        setFigure(atOnce.firstChild, `${where}max_concurrency_for_workload`, held, atOnceText);
       });
     },
   };
-}
+};
 
 /** As on the command line. @param {string} field */
 const nameOf = (field) =>
   field === "quantization" ? "weights" : `--${field.replaceAll("_", "-")}`;
 
-/** What becomes of the longest request. @param {KnobRow} knob @param {Result} result */
-function gain({ verdict, longest_request_tokens: tokens }, result) {
+/** What becomes of the longest request, and whether that is good. @param {KnobRow} knob @param {Result} result @returns {[string, string]} */
+function gainOf({ verdict, longest_request_tokens: tokens }, result) {
   const { longest_request_tokens: before, model_limit_tokens: limit } = result;
   if (verdict === "refused" || verdict === "does_not_fit") {
-    return { tag: "del", text: VERDICTS[verdict].toLowerCase() };
+    return [VERDICTS[verdict].toLowerCase(), "down"];
   }
-  if (!tokens || !before || tokens === before) return "";
-  return {
-    tag: tokens > before ? "ins" : "del",
-    text: tokens === limit ? "card limit" : times(tokens / before),
-  };
+  if (!tokens || !before || tokens === before) return ["", ""];
+  return [
+    tokens === limit ? "card limit" : times(tokens / before),
+    tokens > before ? "up" : "down",
+  ];
 }

@@ -1,7 +1,7 @@
 // @ts-check
 /** The model: a search over the catalogue, an id to fetch from Hugging Face, or a config.json. */
 
-import { all, each, find, set, setText, show } from "../dom.js";
+import { all, each, find, on, set, setText, show } from "../dom.js";
 import { parameters } from "../format.js";
 import { isHubId } from "../hub.js";
 
@@ -94,15 +94,15 @@ export function createModels(form, catalogue, change, fetchModel, openConfig) {
     },
   };
 
-  input.addEventListener("click", () => {
+  on(input, "click", () => {
     input.select();
     open(true);
   });
-  input.addEventListener("input", () => {
+  on(input, "input", () => {
     setText(shown, input.value || "…");
     open(true);
   });
-  input.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+  on(input, "keydown", (event) => {
     const act = keys[event.key];
     if (!act || (popup.hidden && !event.key.startsWith("Arrow"))) return;
     event.preventDefault();
@@ -110,36 +110,36 @@ export function createModels(form, catalogue, change, fetchModel, openConfig) {
     else act();
   });
   // A pasted config keeps its line breaks only if it goes straight to its own field.
-  input.addEventListener("paste", (/** @type {any} */ event) => {
+  on(input, "paste", (event) => {
     const text = event.clipboardData.getData("text");
     if (!text.trimStart().startsWith("{")) return;
     event.preventDefault();
     open(false);
     openConfig(text);
   });
-  popup.addEventListener("keydown", (/** @type {KeyboardEvent} */ { key }) => {
+  on(popup, "keydown", ({ key }) => {
     if (key === "Escape") keys.Escape?.();
   });
   // The list is worked from the input, which keeps the focus.
-  list.addEventListener("pointerdown", (/** @type {Event} */ event) => event.preventDefault());
-  list.addEventListener("click", (/** @type {any} */ { target }) => {
+  on(list, "pointerdown", (event) => event.preventDefault());
+  on(list, "click", ({ target }) => {
     const model = found[[...list.children].indexOf(target.closest("li"))];
     if (model) choose(model.id);
   });
-  form.addEventListener("focusout", ({ target, relatedTarget }) => {
+  on(form, "focusout", ({ target, relatedTarget }) => {
     const isOurs = (/** @type {any} */ node) => node === input || popup.contains(node);
     if (!isOurs(target) || isOurs(relatedTarget) || !document.hasFocus()) return;
     open(false);
     take();
   });
-  fetcher.addEventListener("click", async () => {
+  on(fetcher, "click", async () => {
     setText(said, "Asking Hugging Face …");
     const wrong = await fetchModel(find(fetcher, "b").textContent);
     set(said, { class: wrong ? "failure" : "hint" });
     setText(said, wrong || "The model has been read.");
     if (!wrong) open(false);
   });
-  find(form, "#config-open").addEventListener("click", () => {
+  on(find(form, "#config-open"), "click", () => {
     open(false);
     openConfig();
   });

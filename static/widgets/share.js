@@ -1,9 +1,7 @@
 // @ts-check
 /** Taking the scenario along: as a link, as Markdown, as JSON. */
 
-import { all, setText } from "../dom.js";
-import { bytes, concurrency, count } from "../format.js";
-import { VERDICTS, workloadTokens } from "../strings.js";
+import { all, on, setText } from "../dom.js";
 
 /** @import { Result, View } from "../view.d.ts" */
 
@@ -13,13 +11,15 @@ export function createShare(root, announce) {
   let latest = null;
   for (const button of all(root, "[data-share]")) {
     const title = button.textContent;
-    button.addEventListener("click", async () => {
+    on(button, "click", async () => {
       if (!latest?.result) return;
       const { flat, result } = latest;
       if (button.dataset.share === "json") download({ request: flat, result });
       else
         await copy(
-          button.dataset.share === "link" ? location.href : toMarkdown(result, location.href),
+          button.dataset.share === "link"
+            ? location.href
+            : toMarkdown(document, result, location.href),
         );
       announce("Done");
       setText(button, "Done ✓");
@@ -53,24 +53,18 @@ async function copy(text) {
   }
 }
 
-/** @param {Result} result @param {string} address */
-export function toMarkdown(result, address) {
-  const { longest_request_tokens: longest, max_concurrency_for_workload: held } = result;
-  const rows = [
-    ["verdict", VERDICTS[result.verdict]],
-    ["weights per GPU", bytes(result.loaded_weights_bytes_per_rank)],
-    ["KV cache per GPU", bytes(result.available_kv_cache_bytes)],
-    ["KV per token per GPU", bytes(result.kv_cache_bytes_per_token_per_rank)],
-    ["longest request", longest === null ? "none" : `${count(longest)} tokens`],
-    [
-      `requests at ${count(workloadTokens(result))} tokens`,
-      held === null ? "none" : concurrency(held),
-    ],
-    ...result.refusals.map(({ message }) => ["vLLM prints", message.replace(/[|\n]/g, " ")]),
-  ];
-  const table = [["figure", "value"], ["---", "---"], ...rows].map(
-    (row) => `| ${row.join(" | ")} |`,
+/** The verdict's cells as a table, and the link. @param {ParentNode} root @param {Result} result @param {string} address */
+export function toMarkdown(root, result, address) {
+  const { model_name, num_accelerators, chosen } = result;
+  const cells = all(root, ".verdict > div").map(({ children }) =>
+    [...children].slice(0, 3).map((cell) => cell.textContent.replace(/\s+/g, " ").trim()),
   );
-  const title = `**${result.model_name}** on ${result.num_accelerators} × ${result.chosen.accelerator}, vLLM ${result.chosen.engine_version}`;
-  return [title, "", ...table, "", `[Napkin](${address})`].join("\n");
+  const rows = [["figure", "value", "note"], ["---", "---", "---"], ...cells];
+  return [
+    `**${model_name}** on ${num_accelerators} × ${chosen.accelerator}, vLLM ${chosen.engine_version}`,
+    "",
+    ...rows.map((row) => `| ${row.join(" | ")} |`),
+    ...result.refusals.map(({ message }) => `\n    ${message.replaceAll("\n", "\n    ")}`),
+    `\n[Napkin](${address})`,
+  ].join("\n");
 }

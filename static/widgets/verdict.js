@@ -1,16 +1,16 @@
 // @ts-check
 /** The verdict's colour, what the engine would print, and what would cure it. */
 
-import { all, each, find, set, setText } from "../dom.js";
+import { all, each, find, on, set, setText } from "../dom.js";
 import { concurrency, count } from "../format.js";
 
-/** @import { Change, Remedy, View } from "../view.d.ts" */
+/** @import { Remedy, Widget } from "../view.d.ts" */
 
-/** @param {Element} root @param {Change} change */
-export function createVerdict(root, change) {
+/** @type {Widget} */
+export const createVerdict = (root, change) => {
   /** @type {Remedy[]} */
   let remedies = [];
-  root.addEventListener("click", (/** @type {any} */ { target }) => {
+  on(root, "click", ({ target }) => {
     const pressed = target.closest(".cures button");
     const remedy = pressed && remedies[all(root, ".cures button").indexOf(pressed)];
     if (remedy) change(remedy.changes, "commit");
@@ -18,7 +18,6 @@ export function createVerdict(root, change) {
 
   return {
     element: root,
-    /** @param {View} view */
     update({ result }) {
       if (!result) return;
       const { verdict, refusals, notes } = result;
@@ -34,7 +33,7 @@ export function createVerdict(root, change) {
       });
     },
   };
-}
+};
 
 /** What a remedy would lead to. @param {Remedy} remedy */
 function outcome({ verdict, longest_request_tokens: longest, max_concurrency_for_workload: held }) {

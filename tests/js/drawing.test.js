@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { parseHTML } from "linkedom";
 
 import { prerender } from "../../static/prerender.js";
+import { toMarkdown } from "../../static/widgets/share.js";
 import { answers, RESULT, STAGE } from "./answers.js";
 
 /** @import { FirstAnswers, Result, Stage } from "../../static/view.d.ts" */
@@ -40,7 +41,7 @@ test("every figure carries its raw value", () => {
 
 test("no figure is shown without a value unless the answer has none", () => {
   for (const node of draw().querySelectorAll("main data[data-figure]")) {
-    assert.ok(node.getAttribute("value") || node.textContent === "–", node.outerHTML);
+    assert.ok(node.getAttribute("value") || ["", "–"].includes(node.textContent), node.outerHTML);
   }
 });
 
@@ -98,7 +99,7 @@ test("stages that differ have a bar each, and their table for all to see", () =>
   }));
   const document = drawResult({ memory_by_stage: stages });
   assert.equal(2, document.querySelectorAll(".bar").length);
-  assert.ok(!document.querySelector("#bars .scroll").classList.contains("unseen"));
+  assert.ok(document.querySelector("#bars .scroll table"));
   assert.equal("51.00", figure(document, "memory_by_stage.1.weights_bytes").textContent);
 });
 
@@ -191,4 +192,17 @@ test("drawing again from the drawn page changes nothing", () => {
   const once = prerender(INDEX, answers());
   const twice = prerender(once.replace(/<script[^>]*first-answers.*?<\/script>/s, ""), answers());
   assert.equal(once, twice);
+});
+
+test("Markdown has the verdict's figures, the engine's words and the link", () => {
+  const message = "ValueError: a|b\nc";
+  const refused = { refusals: [{ kind: "k", message, remedies: [] }] };
+  const text = toMarkdown(
+    drawResult(refused),
+    { ...RESULT, ...refused },
+    "https://example.org/?x=1",
+  );
+  assert.match(text, /\| Longest single request \| 100,000 tokens \|/);
+  assert.match(text, /\n {4}ValueError: a\|b\n {4}c\n/);
+  assert.match(text, /\[Napkin\]\(https:\/\/example.org\/\?x=1\)$/);
 });

@@ -4,7 +4,6 @@ import { test } from "node:test";
 
 import { pretty, putIn } from "../../static/widgets/arithmetic.js";
 import { rounded, splitLike } from "../../static/widgets/frontier.js";
-import { toMarkdown } from "../../static/widgets/share.js";
 import { RESULT } from "./answers.js";
 
 /** @import { Figure } from "../../static/view.d.ts" */
@@ -57,16 +56,4 @@ test("a dragged length is one that people would type", () => {
   for (let tokens = 300; tokens < 200_000; tokens = Math.ceil(tokens * 1.37)) {
     assert.ok(Math.abs(rounded(tokens) / tokens - 1) < 1 / 30, String(tokens));
   }
-});
-
-test("Markdown has the figures and the link", () => {
-  const text = toMarkdown(RESULT, "https://example.org/?x=1");
-  assert.match(text, /\| longest request \| 100,000 tokens \|/);
-  assert.match(text, /\[Napkin\]\(https:\/\/example.org\/\?x=1\)/);
-});
-
-test("a refusal's text cannot break the table", () => {
-  const refusals = [{ kind: "k", message: "a|b\nc", remedies: [] }];
-  const text = toMarkdown({ ...RESULT, verdict: "refused", refusals }, "x");
-  assert.match(text, /\| vLLM prints \| a b c \|/);
 });
