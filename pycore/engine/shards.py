@@ -4,10 +4,12 @@ Routed experts are more than divided: kernels want their widths in whole tiles, 
 is filled up before anything is created, by rules that depend on the form and the GPU.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import gcd
 from typing import Final
 
+from pycore.engine.versions import NEWEST, find_version
 from pycore.hardware.accelerators import Accelerator
 from pycore.model.layers import MoeMlp
 from pycore.model.tensors import Linear, Split
@@ -24,7 +26,7 @@ MARLIN_GROUPS: Final = (0, 32, 64, 128)
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """How a model is spread: over ranks of a stage, over stages, over replicas; and on what.
+    """How a model is spread: over ranks of a stage, over stages, over replicas; on what, by whom.
 
     ``compute_capability`` is None on AMD's GPUs.
     """
@@ -34,6 +36,7 @@ class Ranks:
     data_parallel_size: int
     enable_expert_parallel: bool
     compute_capability: tuple[int, int] | None = HOPPER
+    engine_version: tuple[int, int] = NEWEST
 
     @property
     def expert_ranks(self) -> int:
@@ -51,6 +54,15 @@ class Ranks:
         )
 
     @property
+    def divides_tokens(self) -> bool:
+        """Whether the ranks of TP divide tokens, not weights, around routed experts.
+
+        Source: vLLM 0.33.0, config/parallel.py, use_sequence_parallel_moe.
+        """
+        replicas, size = self.data_parallel_size, self.tensor_parallel_size
+        return self.enable_expert_parallel and replicas > 1 and size > 1
+
+    @property
     def experts_are_whole(self) -> bool:
         """Whether each rank holds whole experts instead of a slice of each."""
         return self.enable_expert_parallel and self.expert_ranks > 1
@@ -64,6 +76,7 @@ def ranks_of(scenario: Scenario, accelerator: Accelerator) -> Ranks:
         scenario.data_parallel_size,
         scenario.enable_expert_parallel,
         None if accelerator.vendor == "AMD" else accelerator.compute_capability or HOPPER,
+        find_version(scenario.engine_version).version,
     )
 
 
@@ -85,6 +98,7 @@ class Shard:
     experts: int
     rows: tuple[int, ...]
     columns: int
+    is_routed: bool = False
 
     @property
     def num_rows(self) -> int:
@@ -95,7 +109,7 @@ class Shard:
 def shard_of(linear: Linear, ranks: Ranks, filling: Filling = UNFILLED) -> Shard:
     """What one rank holds of ``linear``."""
     split, experts = ranks.tensor_parallel_size, 1
-    if linear.split_heads % split:
+    if linear.split_heads % split or (linear.whole_in_sequence and ranks.divides_tokens):
         split = 1
     if linear.num_experts:
         split, experts = ranks.expert_ranks, linear.num_experts
@@ -103,16 +117,19 @@ def shard_of(linear: Linear, ranks: Ranks, filling: Filling = UNFILLED) -> Shard
             split, experts = 1, ceil_div(linear.num_experts, ranks.expert_ranks)
     if linear.least_width_per_rank and ranks.tensor_parallel_size > 1 and split > 1:
         linear = widened(linear, linear.least_width_per_rank * ranks.tensor_parallel_size)
+    if linear.width_multiple > 1:
+        linear = in_whole_blocks(linear, linear.width_multiple * split)
     rows = [part.on_rank(split) for part in linear.rows]
     rows[-1] += -sum(rows) % linear.rows_multiple
     columns = linear.columns // split if linear.columns_split else linear.columns
     if not linear.num_experts or filling == UNFILLED:
-        return Shard(experts, tuple(rows), columns)
+        return Shard(experts, tuple(rows), columns, is_routed=linear.num_experts > 0)
     # Down projections have the hidden size in rows and the width in columns; the others reversed.
     across, down = filling.hidden, filling.width
     if linear.columns_split:
         across, down = down, across
-    return Shard(experts, tuple(round_up(part, down) for part in rows), round_up(columns, across))
+    filled = tuple(round_up(part, down) for part in rows)
+    return Shard(experts, filled, round_up(columns, across), is_routed=True)
 
 
 def widened(linear: Linear, least: int) -> Linear:
@@ -120,11 +137,24 @@ def widened(linear: Linear, least: int) -> Linear:
 
     Source: vLLM 0.33.0, models/kimi_k3/nvidia/model.py, padded_moe_intermediate_size.
     """
+    return with_width(linear, lambda width: max(width, least))
+
+
+def in_whole_blocks(linear: Linear, multiple: int) -> Linear:
+    """A network whose width is filled up to a multiple before it is split.
+
+    Source: vLLM 0.33.0, models/deepseek_v4/nvidia/model.py, DeepseekV4MLP.
+    """
+    return with_width(linear, lambda width: round_up(width, multiple))
+
+
+def with_width(linear: Linear, changed: Callable[[int], int]) -> Linear:
+    """A linear with another width on the side that TP divides."""
     rows = tuple(
-        replace(part, count=max(part.count, least)) if part.split is Split.EVEN else part
+        replace(part, count=changed(part.count)) if part.split is Split.EVEN else part
         for part in linear.rows
     )
-    columns = max(linear.columns, least) if linear.columns_split else linear.columns
+    columns = changed(linear.columns) if linear.columns_split else linear.columns
     return replace(linear, rows=rows, columns=columns)
 
 

@@ -46,7 +46,8 @@ def read_layers(
 ) -> tuple[Layer, ...]:
     """The layers in order; alike ones are one object."""
     hidden_size = text.integer("hidden_size")
-    dense = DenseMlp(text.integer("intermediate_size"))
+    width = text.integer("intermediate_size")
+    dense = DenseMlp(width, is_whole_in_sequence=architecture in UNCOMPILED)
     routed = read_routed(text, len(mixers))
     sparse = read_experts(text, architecture) if any(routed) else None
     made: dict[tuple[int, bool], Layer] = {}
@@ -85,6 +86,7 @@ def read_experts(text: ConfigReader, architecture: str) -> MoeMlp:
         * (text.optional_integer("n_shared_experts", minimum=0) or 0),
         router_bias=has_bias,
         router_dtype="float32" if is_glm_lite else None,
+        shared_is_whole_in_sequence=not is_glm_lite,
         blackwell_routing=is_known_routing(scoring, corrects=has_bias, renormalises=renormalises),
     )
 

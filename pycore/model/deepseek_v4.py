@@ -21,6 +21,8 @@ from pycore.model.rotary import RotaryTable
 from pycore.model.tensors import OuterTensor, Tensor, Vector
 
 DEFAULT_HASH_LAYERS: Final = 3
+SCALE_BLOCK: Final = 128
+"""Rows and columns that share a scale: a rank holds whole blocks of the shared expert."""
 
 
 def read_deepseek_v4(reader: ConfigReader, architecture: str, name: str) -> Model:
@@ -99,6 +101,8 @@ def read_experts(reader: ConfigReader, *, is_hashed: bool) -> MoeMlp:
         moe_intermediate_size=width,
         shared_intermediate_size=width * shared,
         shared_name="ffn.shared_experts",
+        shared_is_whole_in_sequence=True,
+        shared_width_multiple=SCALE_BLOCK,
         router_bias=not is_hashed and reader.text("topk_method") == "noaux_tc",
     )
 

@@ -98,9 +98,12 @@ def read_routed(text: ConfigReader, count: int) -> tuple[bool, ...]:
 def read_layer(text: ConfigReader, mixer: AnyMixer, *, is_routed: bool) -> Layer:
     """One layer, with what it reads earlier blocks of layers by (Kimi-K3)."""
     hidden_size = text.integer("hidden_size")
-    feed_forward: FeedForward = (
-        read_experts(text) if is_routed else DenseMlp(text.integer("intermediate_size"))
-    )
+    feed_forward: FeedForward
+    if is_routed:
+        feed_forward = read_experts(text)
+    else:
+        width = text.integer("intermediate_size")
+        feed_forward = DenseMlp(width, is_whole_in_sequence=True)
     extra: list[Tensor] = []
     if text.has("attn_res_block_size"):
         for own in ("self_attention_res", "mlp_res"):
@@ -125,6 +128,7 @@ def read_experts(text: ConfigReader) -> MoeMlp:
         moe_intermediate_size=width,
         shared_intermediate_size=width * shared,
         shared_name="block_sparse_moe.shared_experts",
+        shared_is_whole_in_sequence=True,
         router_bias=True,
         moe_latent_size=latent,
         latent_names=("routed_expert_down_proj", "routed_expert_up_proj"),

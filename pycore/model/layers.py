@@ -7,7 +7,7 @@ Everything here is of the whole model; splitting over ranks is the engine's and 
 
 from dataclasses import dataclass
 
-from pycore.model.latent import Latent
+from pycore.model.latent import Latent, LatentAttention
 from pycore.model.recurrent import Recurrent
 from pycore.model.tensors import Tensor
 
@@ -29,6 +29,9 @@ class FullAttention:
     """Queries carry a gate of the same width (Qwen3-Next)."""
     sinks: bool = False
     """One learnt logit per attention head (gpt-oss)."""
+    unfolded_from: LatentAttention | None = None
+    """The latent attention whose keys and values are unfolded and kept at full width (MiniCPM3);
+    its weights take the place of those of the other fields."""
     kv_rows_even: bool = False
     """Ranks beyond the key-value heads divide a head's rows instead of holding copies of it: so
     it is where an engine runs transformers' own classes."""
@@ -102,6 +105,8 @@ class DenseMlp:
     intermediate_size: int
     gated: bool = True
     bias: bool = False
+    is_whole_in_sequence: bool = False
+    """Whole on each rank where tokens are divided instead (DeepSeek-V3.2)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +140,10 @@ class MoeMlp:
     least_width_per_rank: int = 0
     """What a rank of TP holds of an expert at least: narrower slices are filled up (Kimi)."""
     shared_name: str = "mlp.shared_experts"
+    shared_is_whole_in_sequence: bool = False
+    """Shared experts are whole on each rank where tokens are divided instead (DeepSeek)."""
+    shared_width_multiple: int = 1
+    """A rank's share of them is filled up to a multiple of this (DeepSeek-V4)."""
     expert_bias: bool = False
     """Routed experts have biases (gpt-oss)."""
     router_linear_bias: bool = False

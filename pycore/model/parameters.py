@@ -1,6 +1,7 @@
 """The tensors that a decoder layer is made of."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final, assert_never
 
 from pycore.errors import UnsupportedModel
@@ -76,6 +77,9 @@ def attention_tensors(
     attention: FullAttention, hidden_size: int, name: str = ATTENTION
 ) -> Iterator[Tensor]:
     """Query, key, value and output projections, and the norms on queries and keys."""
+    if attention.unfolded_from is not None:
+        yield from latent_tensors(attention.unfolded_from, hidden_size)
+        return
     heads, kv_heads = attention.num_attention_heads, attention.num_key_value_heads
     query_rows = heads * attention.head_dim * (2 if attention.output_gate else 1)
     kv_split = Split.EVEN if attention.kv_rows_even else Split.KV_HEADS
@@ -129,9 +133,10 @@ def feed_forward_tensors(layer: Layer, hidden_size: int) -> Iterator[Tensor]:
     name = layer.feed_forward_name
     match layer.feed_forward:
         case DenseMlp() as mlp:
-            yield from gated_mlp_tensors(
+            for linear in gated_mlp_tensors(
                 "mlp", name, hidden_size, mlp.intermediate_size, gated=mlp.gated, bias=mlp.bias
-            )
+            ):
+                yield replace(linear, whole_in_sequence=mlp.is_whole_in_sequence)
         case MoeMlp() as moe:
             yield from moe_tensors(moe, hidden_size, name)
         case None:
@@ -149,8 +154,7 @@ def gated_mlp_tensors(
     gated: bool = True,
     bias: bool = False,
     num_experts: int = 0,
-    least_width: int = 0,
-) -> Iterator[Tensor]:
+) -> Iterator[Linear]:
     """Gate and up fused into one linear, then down; without a gate, up and down."""
     yield Linear(
         component,
@@ -159,7 +163,6 @@ def gated_mlp_tensors(
         hidden_size,
         bias=bias,
         num_experts=num_experts,
-        least_width_per_rank=least_width,
     )
     yield Linear(
         component,
@@ -169,12 +172,38 @@ def gated_mlp_tensors(
         columns_split=True,
         bias=bias,
         num_experts=num_experts,
-        least_width_per_rank=least_width,
     )
 
 
 def moe_tensors(moe: MoeMlp, hidden_size: int, name: str = "mlp") -> Iterator[Tensor]:
     """Router, routed experts and shared experts."""
+    yield from router_tensors(moe, hidden_size, name)
+    for linear in gated_mlp_tensors(
+        "experts",
+        f"{name}.experts",
+        moe.moe_latent_size or hidden_size,
+        moe.moe_intermediate_size,
+        gated=moe.gated,
+        bias=moe.expert_bias,
+        num_experts=moe.num_experts,
+    ):
+        yield replace(linear, least_width_per_rank=moe.least_width_per_rank)
+    if moe.moe_latent_size:
+        yield from latent_projections(moe, hidden_size, name)
+    if moe.shared_intermediate_size:
+        yield from shared_expert_tensors(moe, hidden_size)
+    if moe.shared_expert_gate:
+        yield Linear(
+            "shared_expert",
+            f"{name}.shared_expert_gate",
+            (Rows(1, Split.REPLICATED),),
+            hidden_size,
+            quantisable=False,
+        )
+
+
+def router_tensors(moe: MoeMlp, hidden_size: int, name: str) -> Iterator[Tensor]:
+    """The router, and what corrects it: whole on every rank."""
     yield Linear(
         "router",
         f"{name}.gate",
@@ -194,33 +223,21 @@ def moe_tensors(moe: MoeMlp, hidden_size: int, name: str = "mlp") -> Iterator[Te
             dtype="float32",
             counts=moe.router_bias_counts,
         )
-    yield from gated_mlp_tensors(
-        "experts",
-        f"{name}.experts",
-        moe.moe_latent_size or hidden_size,
-        moe.moe_intermediate_size,
+
+
+def shared_expert_tensors(moe: MoeMlp, hidden_size: int) -> Iterator[Tensor]:
+    """All shared experts as one network."""
+    for linear in gated_mlp_tensors(
+        "shared_expert",
+        moe.shared_name,
+        hidden_size,
+        moe.shared_intermediate_size,
         gated=moe.gated,
-        bias=moe.expert_bias,
-        num_experts=moe.num_experts,
-        least_width=moe.least_width_per_rank,
-    )
-    if moe.moe_latent_size:
-        yield from latent_projections(moe, hidden_size, name)
-    if moe.shared_intermediate_size:
-        yield from gated_mlp_tensors(
-            "shared_expert",
-            moe.shared_name,
-            hidden_size,
-            moe.shared_intermediate_size,
-            gated=moe.gated,
-        )
-    if moe.shared_expert_gate:
-        yield Linear(
-            "shared_expert",
-            f"{name}.shared_expert_gate",
-            (Rows(1, Split.REPLICATED),),
-            hidden_size,
-            quantisable=False,
+    ):
+        yield replace(
+            linear,
+            whole_in_sequence=moe.shared_is_whole_in_sequence,
+            width_multiple=moe.shared_width_multiple,
         )
 
 

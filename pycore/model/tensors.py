@@ -62,6 +62,10 @@ class Linear:
     """Rows on a rank are filled up to a multiple of this (Kimi's fused projections)."""
     least_width_per_rank: int = 0
     """Routed experts are made wide enough for each rank of TP to hold this much (Kimi)."""
+    width_multiple: int = 1
+    """What TP divides is filled up to a multiple of this on a rank, as scale blocks want it."""
+    whole_in_sequence: bool = False
+    """Whole on every rank where TP's ranks divide the tokens instead."""
     split_heads: int = 0
     """Divided only where TP divides so many heads, else whole on every rank (vision towers)."""
 
