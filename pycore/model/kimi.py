@@ -105,7 +105,7 @@ def read_layer(text: ConfigReader, mixer: AnyMixer, *, is_routed: bool) -> Layer
         width = text.integer("intermediate_size")
         feed_forward = DenseMlp(width, is_whole_in_sequence=True)
     extra: list[Tensor] = []
-    if text.has("attn_res_block_size"):
+    if text.optional_integer("attn_res_block_size"):
         for own in ("self_attention_res", "mlp_res"):
             extra += residual_tensors(own, hidden_size)
     return Layer(
@@ -145,7 +145,7 @@ def read_experts(text: ConfigReader) -> MoeMlp:
 
 def read_residual_head(text: ConfigReader) -> tuple[OuterTensor, ...]:
     """What the head reads earlier blocks of layers by."""
-    if not text.has("attn_res_block_size"):
+    if not text.optional_integer("attn_res_block_size"):
         return ()
     hidden_size = text.integer("hidden_size")
     tensors = residual_tensors("output_attn_res", hidden_size)
