@@ -13,6 +13,7 @@ from typing import Final, Literal
 from pycore.units import ceil_div
 
 Alignment = Literal["none", "block", "strict_block", "awq", "gptq", "group", "nvfp4", "mxfp8"]
+Family = Literal["fp8", "awq", "gptq", "other"]
 ExpertFilling = Literal["none", "gpt_oss", "mxfp4", "block"]
 
 
@@ -62,6 +63,8 @@ class WeightFormat:
     """Whose rule decides which shards are refused."""
     filling: ExpertFilling = "none"
     """Whose rule decides what routed experts are filled up to."""
+    family: Family = "other"
+    """Which kernels re-arrange it when it is loaded."""
     lowest_capability: int = 0
     """What the kernels of a scheme need, where the scheme and not the method says it."""
 
@@ -75,12 +78,20 @@ def format_bytes(
     form: WeightFormat, rows: Sequence[int], columns: int, dtype_bytes: int, *, routed: bool = False
 ) -> int:
     """Bytes of a linear whose fused matrices have ``rows`` each, all of ``columns``."""
+    return sum(tensor_sizes(form, rows, columns, dtype_bytes, routed=routed))
+
+
+def tensor_sizes(
+    form: WeightFormat, rows: Sequence[int], columns: int, dtype_bytes: int, *, routed: bool = False
+) -> tuple[int, int, int, int]:
+    """Bytes of elements, of scales, of zero points, and of what is stored once for a matrix."""
     num_rows = sum(rows)
     extras = form.routed_extras if routed else form.extras
     return (
-        element_bytes(form, num_rows, columns)
-        + scale_bytes(form, num_rows, columns, dtype_bytes)
-        + extras.num_bytes(len(rows), num_rows, dtype_bytes)
+        element_bytes(form, num_rows, columns),
+        scale_bytes(form, num_rows, columns, dtype_bytes),
+        zero_point_bytes(form, num_rows, columns),
+        extras.num_bytes(len(rows), num_rows, dtype_bytes),
     )
 
 
@@ -92,23 +103,33 @@ def element_bytes(form: WeightFormat, num_rows: int, columns: int) -> int:
 
 
 def scale_bytes(form: WeightFormat, num_rows: int, columns: int, dtype_bytes: int) -> int:
-    """Bytes of the scales of blocks, and of their zero points, which are packed like elements."""
+    """Bytes of the scales of blocks."""
     if form.block is None:
         return 0
-    block_rows, block_columns = form.block
+    block_rows = form.block[0]
     down = ceil_div(num_rows, block_rows) if block_rows else 1
-    across = ceil_div(columns, block_columns) if block_columns else 1
-    scales = down * across * (form.scale_bits // 8 or dtype_bytes)
+    return down * groups_across(form, columns) * (form.scale_bits // 8 or dtype_bytes)
+
+
+def groups_across(form: WeightFormat, columns: int) -> int:
+    """Blocks side by side."""
+    return ceil_div(columns, form.group_size) if form.group_size else 1
+
+
+def zero_point_bytes(form: WeightFormat, num_rows: int, columns: int) -> int:
+    """Bytes of zero points, one for each group of a row, packed like elements."""
     if not form.zero_points:
-        return scales
+        return 0
     words = ceil_div(num_rows * form.element_bits, form.word_bits)
-    return scales + across * words * form.word_bits // 8
+    return groups_across(form, columns) * words * form.word_bits // 8
 
 
 FLOAT32: Final = 4
 INT64: Final = 8
 
-FP8_TENSOR: Final = WeightFormat("fp8", 8, extras=Extras(FLOAT32), routed_extras=Extras(FLOAT32))
+FP8_TENSOR: Final = WeightFormat(
+    "fp8", 8, extras=Extras(FLOAT32), routed_extras=Extras(FLOAT32), family="fp8"
+)
 """fp8 with one scale for each fused matrix. Source: vLLM 0.33.0, quantization/fp8.py."""
 
 FP8_TENSOR_STATIC: Final = replace(
@@ -122,7 +143,7 @@ FP8_TENSOR_STATIC: Final = replace(
 Source: vLLM 0.33.0, quantization/fp8.py and modelopt.py (FP8).
 """
 
-FP8_CHANNEL: Final = WeightFormat("fp8 by channel", 8, block=(1, 0))
+FP8_CHANNEL: Final = WeightFormat("fp8 by channel", 8, block=(1, 0), family="fp8")
 """fp8 with a float32 scale for each row."""
 
 INT8_CHANNEL: Final = WeightFormat("int8 by channel", 8, block=(1, 0))
@@ -161,6 +182,7 @@ def fp8_block(rows: int, columns: int, scale_bits: int = 32) -> WeightFormat:
         block=(rows, columns),
         scale_bits=scale_bits,
         alignment="block",
+        family="fp8",
     )
 
 
@@ -179,6 +201,7 @@ def awq(bits: int, group_size: int, *, zero_point: bool = True) -> WeightFormat:
         zero_points=True,
         asymmetric=zero_point,
         alignment="awq",
+        family="awq",
     )
 
 
@@ -196,6 +219,7 @@ def gptq(bits: int, group_size: int) -> WeightFormat:
         zero_points=True,
         routed_extras=Extras(row_elements=1),
         alignment="gptq",
+        family="gptq",
     )
 
 

@@ -52,7 +52,7 @@ def stage_memory(
     other = non_torch_of(scenario, settings, accelerator, ledger)
     in_budget = graphs if settings.version.cuda_graphs_in_budget else exactly(0)
     weights = measured.weights_bytes_per_rank
-    loaded = stage.num_bytes if weights is None else weights
+    loaded = stage.loaded_bytes if weights is None else weights
     given = measured.available_kv_cache_bytes
     given = scenario.kv_cache_memory_bytes if given is None else given
     if given is not None:

@@ -12,7 +12,8 @@ from pycore.model.model import Model, num_parameters
 from pycore.model.parameters import layer_tensors
 from pycore.model.rotary import RotaryTable
 from pycore.model.tensors import Place, Vector
-from pycore.sizing.weights import stage_weights, vector_bytes
+from pycore.sizing.rank_tensors import vector_bytes
+from pycore.sizing.weights import stage_weights
 
 ONE = Ranks(1, 1, 1, enable_expert_parallel=False)
 TABLE = RotaryTable(1_048_576, 64, "float32")
