@@ -15,6 +15,7 @@ from pycore.model import (
     hybrid,
     kimi,
     lfm2,
+    minicpm3,
     minimax_m1,
     nemotron_h,
     olmo_hybrid,
@@ -40,6 +41,7 @@ READERS: Final[Mapping[str, ModelReader]] = {
     **deepseek.READERS,
     **deepseek_v4.READERS,
     **kimi.READERS,
+    **minicpm3.READERS,
 }
 
 
