@@ -31,6 +31,16 @@ DEFAULTS: Final[dict[str, object]] = {
 }
 
 
+def read_qwen3_tower(reader: ConfigReader) -> tuple[OuterTensor, ...]:
+    """The tower of a whole config; what its part leaves out is remembered as the part's own."""
+    vision = reader.section("vision_config") or ConfigReader({}, f"{reader.path}.vision_config")
+    vision.defaulted = {}
+    tower = qwen3_vision_tower(vision)
+    for name, value in vision.defaulted.items():
+        reader.defaulted[f"vision_config.{name}"] = value
+    return tower
+
+
 def qwen3_vision_tower(vision: ConfigReader) -> tuple[OuterTensor, ...]:
     """Every tensor of the tower that ``vision`` describes."""
     vision.completions = {**DEFAULTS, **vision.completions}

@@ -16,7 +16,7 @@ from pycore.model.delta_mixers import read_qwen_gdn
 from pycore.model.layers import DenseMlp, FeedForward, Layer, MoeMlp
 from pycore.model.model import Model
 from pycore.model.module_names import ModuleNames
-from pycore.model.qwen3_vision import qwen3_vision_tower
+from pycore.model.qwen3_vision import read_qwen3_tower
 from pycore.model.rotary import RotaryTable, read_rotary_table
 
 ROTATED_SHARE: Final = 0.25
@@ -64,13 +64,12 @@ def qwen3_5(reader: ConfigReader, architecture: str, name: str) -> Model:
     feed_forward = read_moe(text) if routed else DenseMlp(text.integer("intermediate_size"))
     layers = read_layers(text, lambda _: feed_forward)
     sees = architecture.endswith("ForConditionalGeneration")
-    vision = reader.section("vision_config") or ConfigReader({}) if sees else None
     around = Surroundings(
         tie_word_embeddings=text.flag("tie_word_embeddings", default=False),
         rotary_tables=read_tables(text, layers),
         embedding_on_every_stage=True,
-        outer_tensors=() if vision is None else qwen3_vision_tower(vision),
-        names=TEXT_ALONE if vision is None else BESIDE_TOWER,
+        outer_tensors=read_qwen3_tower(reader) if sees else (),
+        names=BESIDE_TOWER if sees else TEXT_ALONE,
     )
     return assemble(Source(reader, text, architecture, name), layers, around)
 
