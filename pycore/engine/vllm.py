@@ -38,7 +38,8 @@ def choose_settings(scenario: Scenario, model: Model, accelerator: Accelerator) 
     asked = scenario.max_model_len
     unasked = model.default_max_model_len or model.model_limit_tokens
     max_model_len = asked if isinstance(asked, int) else unasked
-    sequences, batched = batch_sizes(scenario, accelerator, max_model_len)
+    least = 0 if scenario.language_model_only else model.least_batched_tokens
+    sequences, batched = batch_sizes(scenario, accelerator, max_model_len, least)
     utilization = scenario.gpu_memory_utilization
     dtype = resolve_dtype(scenario.dtype, model.dtype, accelerator)
     return Settings(
@@ -82,14 +83,18 @@ def default_batch(accelerator: Accelerator) -> tuple[int, int]:
 
 
 def batch_sizes(
-    scenario: Scenario, accelerator: Accelerator, max_model_len: int
+    scenario: Scenario, accelerator: Accelerator, max_model_len: int, least_tokens: int = 0
 ) -> tuple[int, int]:
-    """max_num_seqs and max_num_batched_tokens, chosen where the user did not."""
+    """max_num_seqs and max_num_batched_tokens, chosen where the user did not.
+
+    ``least_tokens`` is the largest item of a model that must take it whole.
+    """
     default_tokens, default_sequences = default_batch(accelerator)
     sequences = scenario.max_num_seqs
     batched = scenario.max_num_batched_tokens
     if batched is None:
-        batched = min(default_tokens, (sequences or default_sequences) * max_model_len)
+        batched = max(default_tokens, least_tokens)
+        batched = min(batched, (sequences or default_sequences) * max_model_len)
     if sequences is None:
         sequences = min(default_sequences, batched)
     return sequences, batched

@@ -21,6 +21,7 @@ from pycore.model.layers import (
 )
 from pycore.model.model import Model
 from pycore.model.module_names import DECODER, ModuleNames
+from pycore.model.prefix_lm import is_mm_prefix_lm, least_batched_tokens
 from pycore.model.quantization import read_quantization
 from pycore.model.rotary import RotaryTable
 from pycore.model.tensors import OuterTensor
@@ -91,6 +92,8 @@ def assemble(source: Source, layers: tuple[Layer, ...], around: Surroundings) ->
         embedding_on_every_stage=around.embedding_on_every_stage,
         head_on_every_stage=around.head_on_every_stage,
         norm_on_every_stage=around.norm_on_every_stage,
+        reads_pictures_both_ways=is_mm_prefix_lm(reader),
+        least_batched_tokens=least_batched_tokens(reader),
         outer_tensors=around.outer_tensors,
         supports_pipeline=around.supports_pipeline,
         names=around.names,

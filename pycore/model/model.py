@@ -46,6 +46,10 @@ class Model:
     head_bias: bool = False
     default_max_model_len: int | None = None
     """The longest request that the engine allows unasked; None: the longest of all."""
+    reads_pictures_both_ways: bool = False
+    """Tokens of one picture see each other, whichever comes first."""
+    least_batched_tokens: int = 0
+    """What the engine raises a batch to that it chooses itself, so that an item fits whole."""
     outer_tensors: tuple[OuterTensor, ...] = ()
     """What stands around the layers beside embedding, head and final norm: towers, projectors."""
     architecture_numbers: dict[str, int | float | bool | str] = field(default_factory=dict)

@@ -17,22 +17,19 @@ GEMMA4_VIDEO_TOKENS: Final = 32 * (70 + 2 + 6)
 """32 frames of 70 soft tokens, with a mark at either end and a time stamp."""
 
 
-def is_mm_prefix_lm(reader: ConfigReader, *, language_model_only: bool) -> bool:
-    """Whether pictures are read both ways; not when the model serves text alone."""
-    if language_model_only:
-        return False
+def is_mm_prefix_lm(reader: ConfigReader) -> bool:
+    """Whether pictures are read both ways; no longer so when the model serves text alone."""
     model_type = reader.text("model_type")
     if model_type == "gemma4":
         return text_reader(reader).text("use_bidirectional_attention") == "vision"
     return model_type in PREFIX_LM_TYPES
 
 
-def least_batched_tokens(reader: ConfigReader, *, language_model_only: bool) -> int:
+def least_batched_tokens(reader: ConfigReader) -> int:
     """What max_num_batched_tokens is raised to where it is left to the engine; 0 for no raise.
 
     Of Gemma 4's items a video is the largest: 2,496 tokens, more than the 2,048 of GPUs with
     less than 70 GiB and of the A100.
     """
-    reads_both_ways = is_mm_prefix_lm(reader, language_model_only=language_model_only)
     is_gemma4 = reader.text("model_type") == "gemma4"
-    return GEMMA4_VIDEO_TOKENS if reads_both_ways and is_gemma4 else 0
+    return GEMMA4_VIDEO_TOKENS if is_gemma4 and is_mm_prefix_lm(reader) else 0

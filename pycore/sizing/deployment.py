@@ -23,14 +23,6 @@ from pycore.units import ceil_div
 HOPPER: Final = (9, 0)
 BLACKWELL_MAJOR: Final = 10
 
-# Models whose picture tokens see each other both ways.
-# Source: vLLM 0.33.0, transformers_utils/model_arch_config_convertor.py, is_mm_prefix_lm.
-PREFIX_LM_ARCHITECTURES: Final = (
-    "Gemma3ForConditionalGeneration",
-    "Gemma4ForConditionalGeneration",
-    "PaliGemmaForConditionalGeneration",
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
@@ -99,7 +91,7 @@ def pool_of(deployment: Deployment) -> KVPool:
             block_size=scenario.block_size,
             enable_prefix_caching=scenario.enable_prefix_caching,
             mamba_ssm_cache_dtype=scenario.mamba_ssm_cache_dtype,
-            use_mm_prefix=deployment.model.architecture in PREFIX_LM_ARCHITECTURES
+            use_mm_prefix=deployment.model.reads_pictures_both_ways
             and not scenario.language_model_only,
         ),
         scenario.pipeline_parallel_size,
