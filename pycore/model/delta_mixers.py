@@ -23,8 +23,10 @@ from pycore.model.recurrent_mixers import read_state_dtype
 Mixers = tuple[AnyMixer, ...]
 
 
-def read_qwen_gdn(reader: ConfigReader) -> Mixers:
+def read_qwen_gdn(reader: ConfigReader, *, is_packed: bool = False) -> Mixers:
     """Qwen3-Next and Qwen3.5: full attention in every fourth layer, gated delta nets in the rest.
+
+    ``is_packed`` is whether the checkpoint is quantised to packed integers (AWQ, GPTQ).
 
     Qwen3.5's recurrent state has the type that its config names.
     Source: vLLM 0.33.0, model_executor/models/config.py.
@@ -41,7 +43,11 @@ def read_qwen_gdn(reader: ConfigReader) -> Mixers:
         output_gate=not reader.has("attn_output_gate")
         or reader.flag("attn_output_gate", default=True),
     )
-    state = replace(_delta_net(reader, stated), interleaved=is_next)
+    state = replace(
+        _delta_net(reader, stated),
+        interleaved=is_next,
+        gates_are_whole=is_packed and not is_next,
+    )
     return arranged(reader, kinds, named(attention, state))
 
 

@@ -6,14 +6,14 @@ Source: vLLM 0.33.0, model_executor/models/qwen3_next.py and qwen3_5.py; transfo
 models/qwen3_next and qwen3_5*/configuration_*.py.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from pycore.model.assembly import Source, Surroundings, assemble, attention_of_layers
 from pycore.model.completions import text_reader
 from pycore.model.config_fields import ConfigReader
 from pycore.model.delta_mixers import read_qwen_gdn
-from pycore.model.layers import DenseMlp, FeedForward, Layer, MoeMlp
+from pycore.model.layers import AnyMixer, DenseMlp, FeedForward, Layer, MoeMlp
 from pycore.model.model import Model
 from pycore.model.module_names import ModuleNames
 from pycore.model.qwen3_vision import read_qwen3_tower
@@ -21,6 +21,10 @@ from pycore.model.rotary import RotaryTable, read_rotary_table
 
 ROTATED_SHARE: Final = 0.25
 """Of each head, unless the config says otherwise."""
+
+# Methods whose kernels take no matrix as narrow as a shard of the gates' projections.
+# Source: vLLM 0.33.0, layers/mamba/gdn/qwen_gdn_linear_attn.py, maybe_disable_tp.
+PACKED: Final = ("awq", "awq_marlin", "gptq", "gptq_marlin", "auto-round")
 
 # How checkpoints and the engine name modules, beside a tower and without one.
 # Source: the hf_to_vllm_mapper of qwen3_vl.py and qwen3_5.py.
@@ -42,12 +46,13 @@ def qwen3_next(reader: ConfigReader, architecture: str, name: str) -> Model:
     dense_layers = text.sequence("mlp_only_layers") or ()
     step = text.integer("decoder_sparse_step")
     routed = read_moe(text)
+    mixers = read_qwen_gdn(text)
     is_routed = [
-        index not in dense_layers and (index + 1) % step == 0
-        for index in range(len(read_qwen_gdn(text)))
+        index not in dense_layers and (index + 1) % step == 0 for index in range(len(mixers))
     ]
     dense = routed if all(is_routed) else DenseMlp(text.integer("intermediate_size"))
-    layers = read_layers(text, lambda index: routed if is_routed[index] else dense)
+    feed_forwards = [routed if expert else dense for expert in is_routed]
+    layers = layers_of(mixers, feed_forwards, text.integer("hidden_size"))
     around = Surroundings(
         tie_word_embeddings=text.flag("tie_word_embeddings", default=False),
         rotary_tables=read_tables(text, layers),
@@ -62,7 +67,8 @@ def qwen3_5(reader: ConfigReader, architecture: str, name: str) -> Model:
     text = text_reader(reader)
     routed = "moe" in text.text("model_type", default=reader.text("model_type"))
     feed_forward = read_moe(text) if routed else DenseMlp(text.integer("intermediate_size"))
-    layers = read_layers(text, lambda _: feed_forward)
+    mixers = read_qwen_gdn(text, is_packed=is_packed(reader))
+    layers = layers_of(mixers, [feed_forward] * len(mixers), text.integer("hidden_size"))
     sees = architecture.endswith("ForConditionalGeneration")
     around = Surroundings(
         tie_word_embeddings=text.flag("tie_word_embeddings", default=False),
@@ -88,15 +94,20 @@ def read_moe(text: ConfigReader) -> MoeMlp:
     )
 
 
-def read_layers(
-    text: ConfigReader, feed_forward: Callable[[int], FeedForward]
+def is_packed(reader: ConfigReader) -> bool:
+    """Whether the checkpoint is quantised to integers that words hold several of."""
+    section = reader.section("quantization_config")
+    return section is not None and section.text("quant_method") in PACKED
+
+
+def layers_of(
+    mixers: Sequence[AnyMixer], feed_forwards: Sequence[FeedForward], hidden_size: int
 ) -> tuple[Layer, ...]:
     """The layers in order; alike ones are one object."""
-    norms = (text.integer("hidden_size"),) * 2
     seen: dict[Layer, Layer] = {}
     layers = []
-    for index, mixer in enumerate(read_qwen_gdn(text)):
-        layer = Layer(mixer, feed_forward(index), norms)
+    for mixer, feed_forward in zip(mixers, feed_forwards, strict=True):
+        layer = Layer(mixer, feed_forward, (hidden_size,) * 2)
         layers.append(seen.setdefault(layer, layer))
     return tuple(layers)
 

@@ -60,6 +60,8 @@ class GatedDeltaNet:
     """Projections stored as one matrix, head by head (Qwen3-Next), not as a few."""
     decay_dtype: str | None = "float32"
     """Element type of A_log; None is the model's."""
+    gates_are_whole: bool = False
+    """Every rank holds the narrow projections, whose shards kernels of packed integers refuse."""
 
 
 @dataclass(frozen=True, slots=True)

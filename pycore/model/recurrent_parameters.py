@@ -126,7 +126,8 @@ def delta_net_tensors(mixer: GatedDeltaNet, hidden_size: int, name: str) -> Iter
     values = mixer.linear_num_value_heads * mixer.linear_value_head_dim
     heads = mixer.linear_num_value_heads
     wide: tuple[Rows, ...] = (Rows(keys), Rows(keys), Rows(values), Rows(values))
-    narrow: tuple[Rows, ...] = (Rows(heads), Rows(heads))
+    split = Split.REPLICATED if mixer.gates_are_whole else Split.EVEN
+    narrow: tuple[Rows, ...] = (Rows(heads, split), Rows(heads, split))
     if mixer.interleaved:
         wide, narrow = (Rows(2 * keys + 2 * values),), (Rows(2 * heads),)
     channels = (Rows(2 * keys + values),)

@@ -8,13 +8,14 @@ import pytest
 
 from pycore.bridge import answer
 from pycore.data import rows
-from pycore.engine.shards import Ranks
+from pycore.engine.shards import Ranks, shard_of
 from pycore.model.catalogue import model_from_catalogue
 from pycore.model.hf_config import read_model
 from pycore.model.layers import FullAttention
 from pycore.model.model import num_parameters, without_towers
+from pycore.model.parameters import layer_tensors
 from pycore.model.recurrent import GatedDeltaNet
-from pycore.model.tensors import Place
+from pycore.model.tensors import Linear, Place
 from pycore.sizing.weights import stage_weights
 
 ONE = Ranks(1, 1, 1, enable_expert_parallel=False)
@@ -158,3 +159,22 @@ def test_without_a_vision_config_the_tower_is_transformers_own() -> None:
     wide = 4 * 1152
     assert tower == 460_730_096 - (5120 - 3584) * (wide + 1)
     assert model.defaulted["vision_config.depth"] == 27
+
+
+@pytest.mark.parametrize(("method", "ranks_holding_all"), [("gptq", 8), ("fp8", 1)])
+def test_gates_of_packed_checkpoints_are_on_every_rank(method: str, ranks_holding_all: int) -> None:
+    """Marlin takes no matrix narrower than 64 rows, so the gates' projections are not divided.
+
+    Source: vLLM 0.33.0, qwen_gdn_linear_attn.py, maybe_disable_tp.
+    """
+    quantization = {"quant_method": method, "bits": 4, "group_size": 128, "desc_act": False}
+    model = read_model(config_of("qwen3.5-27b") | {"quantization_config": quantization})
+    gates = next(
+        tensor
+        for tensor in layer_tensors(model.layers[0], model.hidden_size)
+        if tensor.name == "linear_attn.in_proj_ba"
+    )
+
+    assert isinstance(gates, Linear)
+    shard = shard_of(gates, replace(ONE, tensor_parallel_size=8))
+    assert shard.num_rows * 8 == gates.num_rows * ranks_holding_all
