@@ -84,6 +84,7 @@ def read_moe(text: ConfigReader) -> MoeMlp:
         moe_latent_size=text.optional_integer("moe_latent_size") or 0,
         latent_bias=text.flag("mlp_bias", default=False),
         shared_name=f"{MODULE}.shared_experts",
+        shared_is_whole_in_sequence=True,
         blackwell_routing=not text.has("norm_topk_prob")
         or text.flag("norm_topk_prob", default=True),
     )

@@ -89,6 +89,7 @@ def read_moe(text: ConfigReader) -> MoeMlp:
         shared_intermediate_size=text.integer("shared_expert_intermediate_size", minimum=0),
         shared_expert_gate=True,
         shared_name="mlp.shared_expert",
+        shared_is_whole_in_sequence=True,
         blackwell_routing=not text.has("norm_topk_prob")
         or text.flag("norm_topk_prob", default=True),
     )

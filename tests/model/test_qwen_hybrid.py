@@ -178,3 +178,21 @@ def test_gates_of_packed_checkpoints_are_on_every_rank(method: str, ranks_holdin
     assert isinstance(gates, Linear)
     shard = shard_of(gates, replace(ONE, tensor_parallel_size=8))
     assert shard.num_rows * 8 == gates.num_rows * ranks_holding_all
+
+
+def test_the_shared_expert_is_whole_where_ranks_divide_tokens() -> None:
+    """With expert parallelism over replicas, TP divides tokens around the experts, not weights.
+
+    Source: vLLM 0.33.0, qwen3_next.py (Qwen3NextSparseMoeBlock), config/parallel.py
+    (use_sequence_parallel_moe).
+    """
+    model = model_from_catalogue(MOE, "")
+    two = replace(ONE, tensor_parallel_size=2)
+    apart = replace(two, data_parallel_size=2, enable_expert_parallel=True)
+
+    def shared(ranks: Ranks) -> int:
+        (stage,) = stage_weights(model, ranks, "bfloat16", None)
+        return stage.bytes_by_component["shared_expert"]
+
+    gates = 40 * 2048 * 2
+    assert shared(apart) - gates == 2 * (shared(two) - gates)
