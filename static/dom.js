@@ -1,9 +1,7 @@
 // @ts-check
 /** Changing elements, only where something changed. Their structure and words are in index.html. */
 
-/** @import { Scalar } from "./view.d.ts" */
-
-/** Find what index.html promises to hold; elements are as untyped here as they are in it. @param {ParentNode} root @param {string} selector @returns {any} */
+/** Find what index.html promises to hold. @param {ParentNode} root @param {string} selector @returns {any} */
 export function find(root, selector) {
   const found = root.querySelector(selector);
   if (!found) throw new Error(`the page has no ${selector}`);
@@ -34,7 +32,7 @@ export function show(node, visible) {
   if (node.hasAttribute("hidden") === visible) node.toggleAttribute("hidden", !visible);
 }
 
-/** Write a figure: its name and raw value are attributes. @param {Element} node @param {string} name @param {Scalar | null} value @param {string} text */
+/** @param {Element} node @param {string} name @param {Scalar | null} value @param {string} text */
 export function setFigure(node, name, value, text) {
   set(node, { "data-figure": name, value: value ?? "" });
   setText(node, text);

@@ -71,7 +71,7 @@ function optional(wanted) {
 /** @param {string} url @param {AbortSignal} signal */
 async function fetchText(url, signal) {
   try {
-    const answer = await fetch(url, { signal, credentials: "omit", referrerPolicy: "no-referrer" });
+    const answer = await fetch(url, { signal });
     if (!answer.ok) throw refusal(answer);
     return await answer.text();
   } catch (error) {

@@ -13,8 +13,6 @@ import { createModels } from "./widgets/models.js";
 import { createShare } from "./widgets/share.js";
 import { createTips } from "./widgets/tips.js";
 
-/** @import { Changes, FirstAnswers, Flat, Gesture } from "./view.d.ts" */
-
 const part = (/** @type {string} */ id) => find(document, `#${id}`);
 const first = /** @type {FirstAnswers} */ (JSON.parse(part("first-answers").textContent));
 const defaults = flatten(first.request);
@@ -35,7 +33,6 @@ const models = createModels(
   useHub,
   config.open,
 );
-const share = createShare(part("share"), announce);
 const core = createCore({
   onState: (state, detail) => drawLoading({ state, detail }),
   onProgress: drawLoading,
@@ -50,7 +47,6 @@ function drawLoading(change) {
 function draw() {
   drawPage(view);
   models.update(view);
-  share.update(view);
   set(find(document, "#embed-foot a"), { href: addressOf(view.flat, { embed: false, panel: "" }) });
 }
 
@@ -190,6 +186,7 @@ on(find(document, "#loading button"), "click", () => {
   if (!isSame(view.flat, shown)) ask();
 });
 
+createShare(part("share"), view, announce);
 createTips(part("tip"));
 document.documentElement.toggleAttribute("data-embed", view.page.embed);
 core.start();

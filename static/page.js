@@ -10,8 +10,6 @@ import { createFrontier } from "./widgets/frontier.js";
 import { createKnobs } from "./widgets/knobs.js";
 import { createVerdict } from "./widgets/verdict.js";
 
-/** @import { Change, FirstAnswers, Flat, PageState, View } from "./view.d.ts" */
-
 const WIDGETS = {
   "#scenario": createControls,
   main: createFigures,

@@ -18,8 +18,6 @@ import { flatten } from "./state.js";
 import { readAddress, writeAddress } from "./url.js";
 import { createModels } from "./widgets/models.js";
 
-/** @import { Catalogue, FirstAnswers, Flat } from "./view.d.ts" */
-
 /** @param {string} text of index.html @param {FirstAnswers} answers */
 export function prerender(text, answers) {
   const { document } = parseHTML(text);

@@ -1,8 +1,6 @@
 // @ts-check
 /** The scenario: one flat record, changed in one place, told to its listener once a turn. */
 
-/** @import { Changes, Flat, Gesture, Scalar } from "./view.d.ts" */
-
 const MEASURED = "measured.";
 const OF_THE_CONFIG = ["config", "hf_quant_config", "checkpoint_bytes"];
 
@@ -35,7 +33,7 @@ export function nest(flat) {
   return Object.keys(measured).length ? { ...request, measured } : request;
 }
 
-/** Apply changes; null takes a field back to what the engine would choose. @param {Flat} flat @param {Changes} changes @param {string[]} ofTheModel fields that another model does not keep @returns {Flat} */
+/** Apply changes; null takes a field back to what the engine would choose. @param {Flat} flat @param {Changes} changes @param {string[]} ofTheModel @returns {Flat} */
 export function apply(flat, changes, ofTheModel) {
   const isOtherModel = "model" in changes || "config" in changes;
   const gone = new Set(Object.keys(changes));

@@ -4,8 +4,6 @@
 import { phrase } from "./dom.js";
 import { concurrency, count, megabytes } from "./format.js";
 
-/** @import { Result, Verdict, View } from "./view.d.ts" */
-
 /** @type {Record<Verdict, string>} */
 export const VERDICTS = {
   fits: "Starts, with room",

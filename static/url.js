@@ -5,8 +5,6 @@
  * value stays as it was typed: the core says what is wrong with it.
  */
 
-/** @import { Flat, PageState, Scalar } from "./view.d.ts" */
-
 /** Fields whose values stay text, whatever they look like: "0.33" is a version. */
 const TEXT = /(model|config|dtype)$|^(accelerator|quantization|engine.*)$/;
 /** What others hang on a link. */

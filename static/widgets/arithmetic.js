@@ -4,8 +4,6 @@
 import { each, find, set, setFigure, setText } from "../dom.js";
 import { bytes, count } from "../format.js";
 
-/** @import { Figure, Widget } from "../view.d.ts" */
-
 /** @type {Widget} */
 export const createArithmetic = (root) => {
   return {

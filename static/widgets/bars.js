@@ -4,8 +4,6 @@
 import { all, each, find, set, setFigure, setText, show } from "../dom.js";
 import { gib } from "../format.js";
 
-/** @import { Stage, Widget } from "../view.d.ts" */
-
 /** @typedef {keyof Omit<Stage, "stage" | "num_ranks">} Part */
 
 /** The parts in the order they are stacked. @type {Part[]} */
@@ -27,7 +25,7 @@ const TICKS = 5;
 
 /** @type {Widget} */
 export const createBars = (root) => {
-  const [bars, scale, holder, body] = all(root, "[data-each=gpu], .scale g, [role=region], tbody");
+  const [bars, scale, holder, body] = all(root, "[data-each=gpu], .scale g, [role=group], tbody");
   return {
     element: root,
     update({ result }) {
@@ -80,16 +78,16 @@ function titleOf({ stage, num_ranks }, { length }) {
   return length > 1 ? `stage ${stage}, ×${num_ranks}` : `${num_ranks} GPUs`;
 }
 
-/** @param {Element} bar @param {Stage} stage @param {number} widest @param {[number, number]} pool */
-function drawBar(bar, stage, widest, [low, high]) {
+/** @type {(bar: Element, stage: Stage, widest: number, pool: [number, number]) => void} */
+const drawBar = (bar, stage, widest, [low, high]) => {
   const at = (/** @type {number} */ bytes) => `${Math.round((bytes / widest) * 1e5) / 1e3}%`;
-  /** @param {string} name @param {number} start @param {number} bytes */
+  /** @type {(name: string, start: number, bytes: number) => void} */
   const span = (name, start, bytes) => {
     const part = find(bar, `.${name}`);
     show(part, bytes > 0);
     set(part, { x: at(start), width: at(Math.max(0, bytes)) });
   };
-  /** @param {Element} text @param {string} name @param {number} index */
+  /** @type {(text: Element, name: string, index: number) => void} */
   const label = (text, name, index) => {
     const bytes = stage[/** @type {Part} */ (STACK[index])];
     const share = bytes / widest;
@@ -106,10 +104,11 @@ function drawBar(bar, stage, widest, [low, high]) {
   span("soft", budget - high, hasPool ? high - Math.max(0, low) : 0);
   set(find(bar, ".budget-line"), { x1: at(budget), x2: at(budget) });
   set(find(bar, ".total-line"), { x1: at(total), x2: at(total) });
+  show(find(bar, ".total-line"), total < widest);
   const [weights, kv] = all(bar, "text");
   label(weights, "weights", 0);
   label(kv, "KV", 4);
-}
+};
 
 /** @param {Element} group @param {number} widest */
 function drawScale(group, widest) {

@@ -3,8 +3,6 @@
 
 import { all, find, on, setText, show } from "../dom.js";
 
-/** @import { Changes } from "../view.d.ts" */
-
 /**
  * @param {HTMLDialogElement} dialog
  * @param {(texts: Changes) => Promise<string>} use answers what is wrong with them, or nothing

@@ -7,8 +7,6 @@
 import { all, find, on, set, setText, show } from "../dom.js";
 import { count, readCount, readGib, readNumber, shortDtype, writeGib } from "../format.js";
 
-/** @import { Scalar, View, Widget } from "../view.d.ts" */
-
 /** @type {Record<string, (typed: string) => Scalar>} */
 const READ = { count: readCount, number: readNumber, gib: readGib };
 const OTHER = "other";

@@ -5,8 +5,6 @@ import { all, find, setFigure, setText, setVariant, show } from "../dom.js";
 import * as format from "../format.js";
 import { slots, VERDICTS } from "../strings.js";
 
-/** @import { Widget } from "../view.d.ts" */
-
 /** @type {Widget} */
 export const createFigures = (root) => {
   const as = (/** @type {any} */ { dataset }) => /** @type {any} */ (format)[dataset.as];

@@ -5,9 +5,7 @@ import { each, find, on, set, setText, show } from "../dom.js";
 import { concurrency, count, shortTokens } from "../format.js";
 import { workloadTokens } from "../strings.js";
 
-/** @import { Frontier, Gesture, Result, Widget } from "../view.d.ts" */
-
-const BOX = { width: 460, left: 46, right: 450, top: 14, bottom: 236 };
+const [WIDTH, LEFT, MIDDLE, RIGHT, TOP, BOTTOM] = [460, 46, 270, 450, 14, 236];
 const LEAST_TOKENS = 256;
 const MOST_TICKS = 8;
 /** What a key makes of the length. @type {Record<string, number>} */
@@ -26,12 +24,12 @@ const KEYS = {
 export const createFrontier = (root, change) => {
   const [chart, point] = [find(root, ".chart"), find(root, ".point")];
   const part = (/** @type {string} */ name) => find(chart, `.${name}`);
-  let x = logarithmic(1, 2, BOX.left, BOX.right);
+  let x = logarithmic(1, 2, LEFT, RIGHT);
   /** @type {Result | null} */
   let latest = null;
 
   /** @param {number} tokens @param {Gesture} gesture */
-  function move(tokens, gesture) {
+  function ask(tokens, gesture) {
     const total = Math.min(x.high, Math.max(LEAST_TOKENS, tokens));
     if (latest) change(splitLike(latest, total), gesture);
   }
@@ -40,7 +38,7 @@ export const createFrontier = (root, change) => {
   function drag({ clientX, pointerId }, gesture) {
     if (!chart.hasPointerCapture(pointerId)) return;
     const { left, width } = chart.getBoundingClientRect();
-    move(rounded(x.at(((clientX - left) / width) * BOX.width)), gesture);
+    ask(rounded(x.at(((clientX - left) / width) * WIDTH)), gesture);
   }
 
   on(chart, "pointerdown", (event) => {
@@ -53,7 +51,7 @@ export const createFrontier = (root, change) => {
     const factor = KEYS[event.key];
     if (factor === undefined || !latest) return;
     event.preventDefault();
-    move(rounded(workloadTokens(latest) * factor), "live");
+    ask(rounded(workloadTokens(latest) * factor), "live");
   });
   on(point, "keyup", ({ key }) => {
     if (key in KEYS) change({}, "commit");
@@ -63,32 +61,24 @@ export const createFrontier = (root, change) => {
   function draw({ points, refused_beyond_tokens: wall }, result) {
     const held = points.map((each) => each.concurrency);
     const tokens = points.map((each) => each.context_tokens);
-    const longest = Math.max(...tokens, Number(wall), Number(result.model_limit_tokens));
     const [asked, now] = [Number(result.chosen.concurrency), workloadTokens(result)];
-    x = logarithmic(Math.min(...tokens, now), Math.max(longest, now), BOX.left, BOX.right);
-    const y = logarithmic(Math.min(1, ...held), Math.max(2, ...held), BOX.bottom, BOX.top);
-    const line = points.map((each) => `${x.to(each.context_tokens)} ${y.to(each.concurrency)}`);
-    set(part("curve"), { d: `M${line.join("L")}` });
-    set(part("area"), { d: `M${line.join("L")}V${BOX.bottom}H${x.to(Math.min(...tokens))}Z` });
-    drawTicks(part("columns"), x, shortTokens, (at) => ({ x: Math.min(at, 446), y: 253 }));
-    drawTicks(part("rows"), y, count, (at) => ({ x: 30, y: at + 4 }));
-    show(part("wish"), asked >= y.low && asked <= y.high);
-    set(part("wish"), { d: `M${BOX.left} ${y.to(asked)}H${BOX.right}` });
-    const end = wall ?? longest;
-    for (const name of ["wall", "wall-text"]) show(part(name), end < x.high);
-    set(part("wall"), { d: `M${x.to(end)} ${BOX.bottom}V${BOX.top}` });
-    label(part("wall-text"), `vLLM refuses beyond ${count(end)}`, x.to(end), 26, 6);
+    const longest = Math.max(...tokens, now, Number(wall), Number(result.model_limit_tokens));
     const most = Number(result.max_concurrency_for_workload);
     const words = `${concurrency(most)} requests at ${count(now)}`;
-    const [left, top] = [x.to(now), y.to(Math.min(most, y.high))];
-    label(part("said"), words, left, Math.max(44, top - 10), 12);
-    set(point, {
-      transform: `translate(${left} ${top})`,
-      "aria-valuemin": LEAST_TOKENS,
-      "aria-valuemax": x.high,
-      "aria-valuenow": now,
-      "aria-valuetext": words,
-    });
+    x = logarithmic(Math.min(...tokens, now), longest, LEFT, RIGHT);
+    const y = logarithmic(Math.min(1, ...held), Math.max(2, ...held), BOTTOM, TOP);
+    const line = points.map((each) => `${x.to(each.context_tokens)} ${y.to(each.concurrency)}`);
+    set(part("curve"), { d: `M${line.join("L")}` });
+    set(part("area"), { d: `M${line.join("L")}V${BOTTOM}H${x.to(Number(tokens[0]))}Z` });
+    drawTicks(part("columns"), "x", x, shortTokens);
+    drawTicks(part("rows"), "y", y, count);
+    show(part("wish"), asked >= y.low && asked <= y.high);
+    set(part("wish"), { d: `M${LEFT} ${y.to(asked)}H${RIGHT}` });
+    const end = wall ?? longest;
+    show(part("wall"), end < longest);
+    move(part("wall"), x.to(end), 0, `vLLM refuses beyond ${count(end)}`);
+    move(point, x.to(now), y.to(Math.min(most, y.high)), words);
+    set(point, { "aria-valuemax": longest, "aria-valuenow": now, "aria-valuetext": words });
   }
 
   return {
@@ -102,36 +92,35 @@ export const createFrontier = (root, change) => {
   };
 };
 
-/** Write beside a place, on the side that has room. @param {Element} text @param {string} words @param {number} x @param {number} y @param {number} gap */
-function label(text, words, x, y, gap) {
-  const isRight = x > 270;
-  set(text, { x: isRight ? x - gap : x + gap, y, "text-anchor": isRight ? "end" : "start" });
-  setText(text, words);
-}
+/** Move a mark with its words, which stand on the side that has room. @type {(mark: Element, x: number, y: number, words: string) => void} */
+const move = (mark, x, y, words) => {
+  set(mark, { transform: `translate(${x} ${y})` });
+  mark.classList.toggle("flip", x > MIDDLE);
+  setText(find(mark, "text"), words);
+};
 
-/** A logarithmic axis between two places. @param {number} low @param {number} high @param {number} from @param {number} until */
-function logarithmic(low, high, from, until) {
+/** A logarithmic axis between two places. @type {(low: number, high: number, from: number, until: number) => Axis} */
+const logarithmic = (low, high, from, until) => {
   const scale = (until - from) / (Math.log2(high / low) || 1);
   return {
     low,
     high,
-    to: (/** @type {number} */ value) =>
-      Math.round((from + Math.log2(Math.max(value, low) / low) * scale) * 10) / 10,
-    at: (/** @type {number} */ place) => low * 2 ** ((place - from) / scale),
+    to: (value) => Math.round((from + Math.log2(Math.max(value, low) / low) * scale) * 10) / 10,
+    at: (place) => low * 2 ** ((place - from) / scale),
   };
-}
+};
 
-/** @param {Element} group @param {ReturnType<typeof logarithmic>} axis @param {(tick: number) => string} write @param {(at: number) => { x: number, y: number }} locate */
-function drawTicks(group, { low, high, to }, write, locate) {
+/** @type {(group: Element, name: string, axis: Axis, write: (tick: number) => string) => void} */
+const drawTicks = (group, name, { low, high, to }, write) => {
   const step = 2 ** Math.ceil(Math.log2(high / low) / MOST_TICKS);
-  const ticks = [];
-  for (let tick = 2 ** Math.ceil(Math.log2(low)); tick <= high * 1.001; tick *= step)
-    ticks.push(tick);
+  const first = 2 ** Math.ceil(Math.log2(low));
+  const length = Math.floor(Math.log2(high / first) / Math.log2(step)) + 1;
+  const ticks = Array.from({ length }, (_, index) => first * step ** index);
   each(group, ticks, (text, tick) => {
-    set(text, { ...locate(to(tick)), "text-anchor": "middle" });
+    set(text, { [name]: to(tick) });
     setText(text, write(tick));
   });
-}
+};
 
 /** A length that people would type: sixteen to thirty-two steps for each doubling. @param {number} tokens */
 export function rounded(tokens) {

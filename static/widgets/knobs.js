@@ -5,8 +5,6 @@ import { each, find, on, set, setFigure, setText } from "../dom.js";
 import { concurrency, count, times } from "../format.js";
 import { VERDICTS } from "../strings.js";
 
-/** @import { KnobRow, Result, Widget } from "../view.d.ts" */
-
 /** @type {Widget} */
 export const createKnobs = (root, change) => {
   const body = find(root, "tbody");

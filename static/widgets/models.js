@@ -5,8 +5,6 @@ import { all, each, find, on, set, setText, show } from "../dom.js";
 import { parameters } from "../format.js";
 import { isHubId } from "../hub.js";
 
-/** @import { CatalogueModel, Change, View } from "../view.d.ts" */
-
 /**
  * @param {HTMLFormElement} form
  * @param {CatalogueModel[]} catalogue

@@ -3,17 +3,13 @@
 
 import { all, on, setText } from "../dom.js";
 
-/** @import { Result, View } from "../view.d.ts" */
-
-/** @param {HTMLElement} root @param {(said: string) => void} announce */
-export function createShare(root, announce) {
-  /** @type {View | null} */
-  let latest = null;
+/** @param {HTMLElement} root @param {View} view @param {(said: string) => void} announce */
+export function createShare(root, view, announce) {
   for (const button of all(root, "[data-share]")) {
     const title = button.textContent;
     on(button, "click", async () => {
-      if (!latest?.result) return;
-      const { flat, result } = latest;
+      const { flat, result } = view;
+      if (!result) return;
       if (button.dataset.share === "json") download({ request: flat, result });
       else
         await copy(
@@ -26,13 +22,6 @@ export function createShare(root, announce) {
       setTimeout(() => setText(button, title), 1500);
     });
   }
-  return {
-    element: root,
-    /** @param {View} view */
-    update(view) {
-      latest = view;
-    },
-  };
 }
 
 /** @param {object} value */

@@ -4,8 +4,6 @@
 import { all, each, find, on, set, setText } from "../dom.js";
 import { concurrency, count } from "../format.js";
 
-/** @import { Remedy, Widget } from "../view.d.ts" */
-
 /** @type {Widget} */
 export const createVerdict = (root, change) => {
   /** @type {Remedy[]} */

@@ -1,8 +1,6 @@
 // @ts-check
 /** Answers of the core's shape with small round numbers, for tests of what is drawn from them. */
 
-/** @import { FirstAnswers, Frontier, KnobRow, Result, Stage } from "../../static/view.d.ts" */
-
 const GIB = 2 ** 30;
 
 /** A GPU of 100 GiB, of which the engine may use 90. @type {Stage} */

@@ -9,8 +9,6 @@ import { prerender } from "../../static/prerender.js";
 import { toMarkdown } from "../../static/widgets/share.js";
 import { answers, RESULT, STAGE } from "./answers.js";
 
-/** @import { FirstAnswers, Result, Stage } from "../../static/view.d.ts" */
-
 const INDEX = readFileSync(new URL("../../index.html", import.meta.url), "utf8");
 const GIB = 2 ** 30;
 

@@ -4,8 +4,6 @@ import { test } from "node:test";
 
 import { apply, createStore, flatten, isSame, nest } from "../../static/state.js";
 
-/** @import { Flat, Gesture } from "../../static/view.d.ts" */
-
 const OF_THE_MODEL = ["num_key_value_heads"];
 const turn = () => new Promise((resolve) => setTimeout(resolve));
 

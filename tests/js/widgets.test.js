@@ -6,8 +6,6 @@ import { pretty, putIn } from "../../static/widgets/arithmetic.js";
 import { rounded, splitLike } from "../../static/widgets/frontier.js";
 import { RESULT } from "./answers.js";
 
-/** @import { Figure } from "../../static/view.d.ts" */
-
 /** @param {string} formula @param {Record<string, unknown>} inputs @returns {Figure} */
 const shown = (formula, inputs) => ({
   name: "f",
