@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from pycore.engine.refusals import Refusal
+from pycore.sizing.contrast import PlainFormula
 from pycore.sizing.ledger import Figure
 
 Verdict = Literal["fits", "tight", "refused", "does_not_fit"]
@@ -112,5 +113,7 @@ class SizeResult:
     """What every choice that was left to the engine became."""
     notes: tuple[Mapping[str, str], ...] = ()
     """What a reader should know before trusting the figures: a kind and a message each."""
+    plain_formula: PlainFormula | None = None
+    """What the plain formula would say of one longest request, where it is off, and why."""
     figures: tuple[Figure, ...] | None = None
     """Every figure's formula, inputs, source and basis; only when the request asks for them."""

@@ -14,6 +14,7 @@ from pycore.scenario import Scenario
 from pycore.sizing.bars import bars
 from pycore.sizing.bounds import bounds_of
 from pycore.sizing.capacity import Capacity, marginal_bytes_per_token, pool_capacity
+from pycore.sizing.contrast import contrast
 from pycore.sizing.deployment import (
     Deployment,
     block_size_of,
@@ -143,6 +144,7 @@ def result_of(sizing: Sizing, ledger: Ledger) -> SizeResult:
         longest_request_tokens=capacity.longest_request_tokens if known else None,
         max_concurrency_for_workload=workload if known else None,
         bounds=bounds_of(deployment, plan, sizing.memories) if known else {},
+        plain_formula=contrast(deployment, plan, capacity.max_model_len, capacity.needed_bytes),
         memory_by_stage=bars(deployment, sizing.memories, plan, blocks),
         chosen=chosen_of(deployment, capacity.max_model_len),
     )
