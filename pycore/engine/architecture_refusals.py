@@ -9,7 +9,7 @@ from typing import Final
 from pycore.engine.mixer_specs import recurrent_of
 from pycore.engine.refusals import Refusal, working_sizes
 from pycore.engine.versions import parse_version
-from pycore.model.model import Model
+from pycore.model.model import Model, distinct_layers
 from pycore.model.recurrent import Mamba2, Recurrent
 from pycore.scenario import Scenario
 
@@ -61,7 +61,7 @@ def odd_states(scenario: Scenario, model: Model) -> Refusal | None:
     """States whose heads or groups cannot be shared out evenly."""
     states = {
         recurrent
-        for layer in dict.fromkeys(model.layers)
+        for layer in distinct_layers(model)
         if (recurrent := recurrent_of(layer.mixer)) is not None
     }
     for state in states:

@@ -7,6 +7,7 @@ quantization/auto_awq.py, auto_gptq.py, modelopt.py and compressed_tensors_wNa16
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from pycore.engine.shards import MARLIN_GROUPS, Ranks, Shard, fitted, shard_of
@@ -39,10 +40,18 @@ def shard_error(
     return None
 
 
+@lru_cache(maxsize=256)
 def quantised_linears(
     model: Model, quantization: Quantization
-) -> Iterator[tuple[str, Linear, WeightFormat]]:
+) -> tuple[tuple[str, Linear, WeightFormat], ...]:
     """Every kind of quantised linear once, with the name of the first of its kind."""
+    return tuple(each_quantised_linear(model, quantization))
+
+
+def each_quantised_linear(
+    model: Model, quantization: Quantization
+) -> Iterator[tuple[str, Linear, WeightFormat]]:
+    """The same, one by one."""
     seen: set[tuple[Linear, WeightFormat]] = set()
     done: set[tuple[int, int]] = set()
     for index, forms in enumerate(layer_forms(model, quantization)):

@@ -17,7 +17,7 @@ from pycore.engine.shards import Ranks, ranks_of
 from pycore.engine.vllm import Settings, has_bfloat16
 from pycore.hardware.accelerators import Accelerator
 from pycore.model.layers import MoeMlp
-from pycore.model.model import Model
+from pycore.model.model import Model, distinct_layers
 from pycore.model.parameters import layer_tensors
 from pycore.model.tensors import Linear, Split, Vector
 from pycore.scenario import Scenario
@@ -248,7 +248,7 @@ def split_sizes(model: Model) -> tuple[tuple[int, bool], ...]:
 
 def each_split_size(model: Model) -> Iterator[tuple[int, bool]]:
     """The sizes that TP must divide, tensor by tensor."""
-    for layer in dict.fromkeys(model.layers):
+    for layer in distinct_layers(model):
         for tensor in layer_tensors(layer, model.hidden_size):
             match tensor:
                 case Linear():
@@ -280,7 +280,7 @@ def few_experts(scenario: Scenario, model: Model, size: int) -> Refusal | None:
     """More ranks than experts, which some models refuse."""
     experts = [
         layer.feed_forward.num_experts
-        for layer in dict.fromkeys(model.layers)
+        for layer in distinct_layers(model)
         if isinstance(layer.feed_forward, MoeMlp)
     ]
     limit = min(experts, default=0)
@@ -303,9 +303,7 @@ def odd_quantised_shards(
     )
     if error is None:
         return None
-    return Refusal(
-        "unaligned_quantised_shard", error, "tensor_parallel_size", working_sizes(model)
-    )
+    return Refusal("unaligned_quantised_shard", error, "tensor_parallel_size", working_sizes(model))
 
 
 def too_many_stages(scenario: Scenario, model: Model) -> Refusal | None:

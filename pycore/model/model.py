@@ -87,6 +87,12 @@ def outer_tensors_elements(model: Model) -> int:
 
 
 @lru_cache(maxsize=256)
+def distinct_layers(model: Model) -> tuple[Layer, ...]:
+    """One layer of each kind, in order of first appearance."""
+    return tuple(dict.fromkeys(model.layers))
+
+
+@lru_cache(maxsize=256)
 def num_parameters(model: Model) -> int:
     """Parameters of the whole model, as a model card counts them."""
     counted: dict[Layer, int] = {}

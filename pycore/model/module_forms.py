@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from pycore.model.layers import Layer
-from pycore.model.model import Model
-from pycore.model.module_names import Module
+from pycore.model.model import Model, distinct_layers
+from pycore.model.module_names import Module, NUMBERED
 from pycore.model.parameters import layer_tensors
 from pycore.model.quantization import Quantization
 from pycore.model.quantization_rule import Choose
@@ -36,9 +36,7 @@ def layer_forms(model: Model, quantization: Quantization | None) -> tuple[Forms,
         nothing: Forms = {}
         return (nothing,) * len(model.layers)
     choose = chooser(model, quantization)
-    linears = {
-        layer: quantisable(layer, model.hidden_size) for layer in dict.fromkeys(model.layers)
-    }
+    linears = {layer: quantisable(layer, model.hidden_size) for layer in distinct_layers(model)}
     shared: dict[tuple[tuple[str, WeightFormat], ...], Forms] = {}
     found = []
     for index, layer in enumerate(model.layers):
@@ -71,7 +69,9 @@ def head_form(model: Model, quantization: Quantization | None) -> WeightFormat |
 def outer_form(
     model: Model, quantization: Quantization | None, tensor: Tensor
 ) -> WeightFormat | None:
-    """The form of a tensor that stands around the layers."""
+    """The form of a tensor that stands around the layers; of a tower's blocks the first speaks."""
     if quantization is None or not isinstance(tensor, Linear) or not tensor.quantisable:
         return None
-    return chooser(model, quantization)(module_of(tensor))
+    number = NUMBERED.search(tensor.name)
+    block = None if number is None else int(number[1])
+    return chooser(model, quantization)(module_of(tensor, layer=block))
