@@ -7,6 +7,7 @@ from pycore.errors import InvalidRequest
 from pycore.model.catalogue import catalogue as models
 from pycore.model.catalogue import model_from_catalogue, model_of
 from pycore.model.model import Model, num_active_parameters, num_parameters
+from pycore.model.resolved_modules import reduced_config
 from pycore.request import QUANTIZATIONS
 from pycore.scenario import Scenario
 
@@ -28,7 +29,7 @@ def model(scenario: Scenario) -> dict[str, object]:
         "model_name": found.name,
         "model_type": found.architecture,
         "architecture": found.architecture_numbers,
-        "config": {"architectures": [found.architecture], **found.config_read},
+        "config": reduced_config(found),
         "num_parameters": num_parameters(found),
         "num_active_parameters": num_active_parameters(found),
         "defaulted": found.defaulted,

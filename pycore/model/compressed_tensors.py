@@ -202,18 +202,19 @@ def expert_format(linear: WeightFormat, weights: Arguments) -> WeightFormat | No
 def read_compressed_tensors(section: ConfigReader) -> Quantization:
     """Any compressed-tensors checkpoint."""
     groups_section = section.section("config_groups")
-    groups: list[Group] = []
+    groups: dict[str, Group] = {}
     for name in groups_section.fields if groups_section else ():
         own = groups_section.section(name) if groups_section else None
         group = read_group(own, section.text("format")) if own else None
         if group is not None:
-            groups.append(group)
+            groups[name] = group
     refuse_sparse(section)
     scheme = section.section("kv_cache_scheme")
     return Quantization(
         "compressed-tensors",
-        group_rule(tuple(groups), name_list(section, "ignore")),
+        group_rule(tuple(groups.values()), name_list(section, "ignore")),
         lowest_capability=70,
+        forms={name: (group.linear, group.experts) for name, group in groups.items()},
         dtypes=("float32", "float16", "bfloat16"),
         kv_cache_dtype="fp8" if scheme is not None and scheme.fields else None,
         attention_scales=cache_scales(scheme),

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Final, Literal
 
 from pycore.model.config_fields import ConfigReader
+from pycore.model.four_bit_experts import FILLED_MXFP4
 from pycore.model.module_names import Module, ModuleNames, is_skipped, sort_names
 from pycore.model.quantization_rule import KV_SCALES, Choose, Quantization, Rule, unsupported
 from pycore.model.weight_formats import (
@@ -12,7 +13,6 @@ from pycore.model.weight_formats import (
     FP8_CHANNEL,
     FP8_TENSOR,
     FP8_TENSOR_STATIC,
-    MXFP4,
     NVFP4,
     Extras,
     WeightFormat,
@@ -21,8 +21,6 @@ from pycore.model.weight_formats import (
 
 FBGEMM: Final = replace(FP8_CHANNEL, name="fbgemm fp8", extras=Extras(linear_bytes=FLOAT32))
 """A scale for each row, and the bound of the activations' scale: one float32."""
-
-FILLED_MXFP4: Final = replace(MXFP4, filling="mxfp4")
 
 FBGEMM_REFUSAL: Final = (
     "The quantization method fbgemm_fp8 is deprecated and will be removed in future versions of "
@@ -75,6 +73,7 @@ def read_fp8(section: ConfigReader) -> Quantization:
         "fp8",
         skipping(form, experts, ignored),
         lowest_capability=75,
+        forms={"fp8": (form, experts)},
         attention_scales=KV_SCALES,
         carries_cache_scales=True,
         declared=section,
@@ -122,6 +121,7 @@ def read_deepseek_v4(section: ConfigReader, expert_dtype: str) -> Quantization:
         "deepseek_v4_fp8",
         skipping(form, experts, ignored),
         lowest_capability=75,
+        forms={"fp8": (form, experts)},
         attention_scales=KV_SCALES,
         carries_cache_scales=True,
         declared=section,
@@ -138,6 +138,7 @@ def read_fbgemm(section: ConfigReader) -> Quantization:
         "fbgemm_fp8",
         skipping(FBGEMM, None, ignored),
         lowest_capability=80,
+        forms={"fp8": (FBGEMM, None)},
         refusal=FBGEMM_REFUSAL,
         declared=section,
     )

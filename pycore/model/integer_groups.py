@@ -44,7 +44,11 @@ def read_awq(section: ConfigReader) -> Quantization:
     ignored = name_list(section, "modules_to_not_convert")
     head = form if section.flag("lm_head", default=False) else None
     return Quantization(
-        "auto_awq", awq_rule(form, head, ignored), lowest_capability=75, declared=section
+        "auto_awq",
+        awq_rule(form, head, ignored),
+        lowest_capability=75,
+        forms={"awq": (form, form)},
+        declared=section,
     )
 
 
@@ -80,10 +84,13 @@ def read_gptq(section: ConfigReader) -> Quantization:
         )
     elif not section.flag("sym", default=True):
         refusal = f"Unsupported quantization config: bits={form.element_bits}, sym=False"
+    dynamic = read_dynamic(section, form)
+    others = {pattern: (own, own) for pattern, own in dynamic if own is not None}
     return Quantization(
         "auto_gptq",
-        gptq_rule(form, head, read_dynamic(section, form), read_quantized(section)),
+        gptq_rule(form, head, dynamic, read_quantized(section)),
         lowest_capability=60,
+        forms={"gptq": (form, form), **others},
         refusal=refusal,
         declared=section,
     )
@@ -167,5 +174,6 @@ def read_bitsandbytes(section: ConfigReader) -> Quantization:
         "bitsandbytes",
         skipping(form, form, ignored, "part"),
         lowest_capability=70,
+        forms={"bitsandbytes": (form, form)},
         declared=section,
     )

@@ -24,10 +24,12 @@ from pycore.model.quantization_rule import (
     KV_SCALES,
     NO_SCALES,
     Choose,
+    Pair,
     Quantization,
     Rule,
     unsupported,
 )
+from pycore.model.resolved_table import MODULES
 from pycore.model.weight_formats import (
     FLOAT32,
     FP8_CHANNEL,
@@ -55,6 +57,7 @@ METHODS: Final = {
     "MXFP8": "modelopt_mxfp8",
     "MIXED_PRECISION": "modelopt_mixed",
 }
+ALGORITHMS: Final = (*METHODS, "FP8_BLOCK_SCALES")
 CAPABILITIES: Final = {
     "modelopt": 80,
     "modelopt_fp4": 75,
@@ -85,6 +88,12 @@ def algorithm_format(algorithm: str, group_size: int) -> WeightFormat | None:
             return None
 
 
+def named_forms(group_size: int) -> dict[str, Pair]:
+    """The form of every algorithm that is known, by its name."""
+    forms = {name: algorithm_format(name, group_size) for name in ALGORITHMS}
+    return {name: (form, form) for name, form in forms.items()}
+
+
 def read_modelopt(section: ConfigReader) -> Quantization:
     """Any ModelOpt checkpoint."""
     inner = section.section("quantization") or section
@@ -107,6 +116,7 @@ def read_modelopt(section: ConfigReader) -> Quantization:
         method,
         rule,
         lowest_capability=CAPABILITIES[method],
+        forms=named_forms(group_size),
         dtypes=("bfloat16",) if method == "modelopt_mxfp8" else ("bfloat16", "float16"),
         kv_cache_dtype=kv_dtype,
         attention_scales=scales,
@@ -200,6 +210,8 @@ def uniform_rule(excluded: tuple[str, ...], form: WeightFormat | None) -> Rule:
 
 def read_layers(inner: ConfigReader) -> dict[str, str]:
     """``quantized_layers``: the algorithm of each module that is quantised."""
+    if MODULES in inner.fields:
+        return {}
     layers = inner.section("quantized_layers")
     if layers is None or not layers.fields:
         raise inner.missing("quantized_layers", "MIXED_PRECISION names every module's form there")
@@ -276,6 +288,7 @@ def read_mxfp8(section: ConfigReader) -> Quantization:
         "mxfp8",
         uniform_rule(name_list(section, "ignored_layers"), MXFP8),
         lowest_capability=80,
+        forms={"MXFP8": (MXFP8, MXFP8)},
         dtypes=("bfloat16",),
         attention_scales=KV_SCALES,
         latent_scales=KV_SCALES,

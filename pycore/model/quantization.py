@@ -17,6 +17,7 @@ from pycore.model.modelopt import METHODS as MODELOPT_METHODS
 from pycore.model.modelopt import read_modelopt, read_mxfp8
 from pycore.model.online_quantization import ONLINE
 from pycore.model.quantization_rule import Quantization
+from pycore.model.resolved_table import with_table
 
 __all__ = ["ONLINE", "Quantization", "read_quantization"]
 
@@ -27,7 +28,6 @@ READERS: Final[Mapping[str, Callable[[ConfigReader], Quantization]]] = {
     "gptq": read_gptq,
     "compressed-tensors": read_compressed_tensors,
     "modelopt": read_modelopt,
-    "mxfp4": read_mxfp4,
     "mxfp8": read_mxfp8,
     "bitsandbytes": read_bitsandbytes,
 }
@@ -41,18 +41,22 @@ def read_quantization(reader: ConfigReader) -> Quantization | None:
     method = method_name(section)
     if method == "":
         return None
+    model_type = reader.text("model_type")
     if is_kimi_k3(reader) and section.text("format") == "mxfp4-pack-quantized":
         method = "mxfp4"
-    if method == "fp8" and reader.fields.get("model_type") == "deepseek_v4":
-        return read_deepseek_v4(section, reader.text("expert_dtype", default="fp4"))
+    if method == "fp8" and model_type == "deepseek_v4":
+        found = read_deepseek_v4(section, reader.text("expert_dtype", default="fp4"))
+        return with_table(section, found)
+    if method == "mxfp4":
+        return with_table(section, read_mxfp4(section, is_gpt_oss=model_type == "gpt_oss"))
     if method not in READERS:
         raise InvalidRequest(
             f"{section.path}.quant_method",
             "unsupported_quantization",
             f"weights quantised with {method[:40]} cannot be sized yet",
-            (*READERS,),
+            (*READERS, "mxfp4"),
         )
-    return READERS[method](section)
+    return with_table(section, READERS[method](section))
 
 
 def is_kimi_k3(reader: ConfigReader) -> bool:

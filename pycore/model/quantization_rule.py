@@ -5,8 +5,8 @@ method; the method's rule says for every module of the engine's whether it is ke
 dtype or in one of the ``WeightFormat``s. What is not understood is refused by name.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from pycore.errors import InvalidRequest
@@ -18,6 +18,8 @@ Choose = Callable[[Module], WeightFormat | None]
 """The form of a module; None where it is kept in the model's dtype."""
 Rule = Callable[[ModuleNames], Choose]
 """How a method chooses, for a model whose modules have these names."""
+
+Pair = tuple[WeightFormat | None, WeightFormat | None]
 
 NO_SCALES: Final = Extras()
 KV_SCALES: Final = Extras(linear_elements=4)
@@ -37,6 +39,8 @@ class Quantization:
     method: str
     rule: Rule
     lowest_capability: int
+    forms: Mapping[str, Pair] = field(default_factory=dict)
+    """Every form that the rule can choose, under a name: of a linear, and of routed experts."""
     dtypes: tuple[str, ...] = ("bfloat16", "float16")
     """The model dtypes that it can be combined with."""
     kv_cache_dtype: str | None = None
@@ -53,6 +57,11 @@ class Quantization:
     """Why the engine would not start with it, in its own words."""
     declared: ConfigReader | None = None
     """Where it was read from."""
+
+    def name_of(self, module: Module, form: WeightFormat | None) -> str:
+        """The name of a module's form."""
+        is_routed = module.kind == "experts"
+        return next((name for name, pair in self.forms.items() if pair[is_routed] == form), "kept")
 
 
 def unsupported(section: ConfigReader, field: str, what: str) -> InvalidRequest:
