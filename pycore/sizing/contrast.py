@@ -89,8 +89,9 @@ def latent_reason(model: Model) -> tuple[str, ...]:
         return ()
     width = latent.kv_lora_rank + latent.qk_rope_head_dim
     heads = 2 * latent.num_attention_heads * latent.v_head_dim
-    return (
+    reason = (
         f"MLA keeps one {width}-wide vector per token and layer, and every GPU holds all of it: "
         f"1/{round(heads / width)} of what {latent.num_attention_heads} heads would take, but TP "
-        "does not divide it.",
+        "does not divide it."
     )
+    return (reason,)
