@@ -19,7 +19,7 @@ from pycore.hardware.accelerators import Accelerator
 from pycore.model.layers import MoeMlp
 from pycore.model.model import Model, distinct_layers
 from pycore.model.parameters import layer_tensors
-from pycore.model.tensors import Linear, Split, Vector
+from pycore.model.tensors import Linear, Split, Tensor, Vector
 from pycore.scenario import Scenario
 from pycore.units import gib, round_up
 
@@ -247,20 +247,29 @@ def split_sizes(model: Model) -> tuple[tuple[int, bool], ...]:
 
 
 def each_split_size(model: Model) -> Iterator[tuple[int, bool]]:
-    """The sizes that TP must divide, tensor by tensor."""
+    """The sizes that TP must divide, tensor by tensor: those of the layers, then the towers'."""
     for layer in distinct_layers(model):
         for tensor in layer_tensors(layer, model.hidden_size):
-            match tensor:
-                case Linear():
-                    routed = tensor.num_experts > 0
-                    if tensor.columns_split:
-                        yield tensor.columns, routed
-                    for rows in tensor.rows:
-                        if rows.split is Split.EVEN:
-                            yield rows.count, routed
-                case Vector():
-                    if tensor.split:
-                        yield tensor.length, False
+            yield from split_sizes_of(tensor)
+    for outer in model.outer_tensors:
+        if outer.on_ranks:
+            yield from split_sizes_of(outer.tensor)
+
+
+def split_sizes_of(tensor: Tensor) -> Iterator[tuple[int, bool]]:
+    """The sizes of one tensor that TP must divide; rows that are heads go by heads."""
+    match tensor:
+        case Linear(split_heads=0):
+            routed = tensor.num_experts > 0
+            if tensor.columns_split:
+                yield tensor.columns, routed
+            for rows in tensor.rows:
+                if rows.split is Split.EVEN:
+                    yield rows.count // rows.unit, routed
+        case Vector(split=True):
+            yield tensor.length, False
+        case _:
+            return
 
 
 def odd_shards(scenario: Scenario, model: Model) -> Refusal | None:

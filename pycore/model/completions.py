@@ -43,11 +43,19 @@ def by_model_type() -> dict[str, Mapping[str, object]]:
     }
 
 
-def text_reader(reader: ConfigReader) -> ConfigReader:
-    """The part of the config that says how text is generated, completed with its defaults."""
-    text = reader.section(*TEXT_SECTIONS) or reader
+def text_reader(reader: ConfigReader, *, at_top: bool = True) -> ConfigReader:
+    """The part of the config that says how text is generated, completed with its defaults.
+
+    Where there is no such part the whole stands for it; or, unless ``at_top``, an empty one, as
+    for classes that read nothing about text from elsewhere.
+    """
+    text = reader.section(*TEXT_SECTIONS)
+    if text is None:
+        text = reader if at_top else reader.part(TEXT_SECTIONS[0])
     stated = text.text("model_type") or reader.text("model_type")
-    text.completions = by_model_type().get(TEXT_TYPES.get(stated, stated), {})
+    model_type = TEXT_TYPES.get(stated, stated)
+    fields = by_model_type().get(model_type, {})
+    text.completions = {**fields, "model_type": model_type} if model_type else fields
     return text
 
 

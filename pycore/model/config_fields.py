@@ -186,6 +186,15 @@ class ConfigReader:
             raise self.invalid(names[0], value, "a list")
         return value
 
+    def part(self, name: str) -> "ConfigReader":
+        """A nested object with one reader of its own; an empty one where it is absent."""
+        section = self.section(name)
+        if section is None:
+            section = self.sections.get(name) or ConfigReader({}, f"{self.path}.{name}")
+            section.defaulted = self.defaulted
+            self.sections[name] = section
+        return section
+
     def section(self, *names: str) -> "ConfigReader | None":
         """A nested object with one reader of its own, or None when absent."""
         value = self.raw(*names)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from pycore.model.config_fields import ConfigReader
-from pycore.model.rope import Rope, gemma3_rope, plain_rope
+from pycore.model.rope import Rope, gemma3_rope, half_rope, plain_rope
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,10 @@ class Moe:
     width: tuple[str, ...] = ("moe_intermediate_size",)
     shared_count: tuple[str, ...] = ()
     shared_width: tuple[str, ...] = ()
+    shared_as_wide: bool = False
+    """One shared expert, as wide as each routed one (Llama 4)."""
     shared_gate: bool = False
+    shared_name: str = "mlp.shared_experts"
     router_bias: Flag | bool = False
     router_bias_counts: bool = True
     router_dtype: str | None = None
@@ -39,6 +42,8 @@ class Moe:
     first_dense: tuple[str, ...] = ()
     sparse_step: bool = False
     interval: bool = False
+    interleave: str = ""
+    """Field that says which layers are routed: one in so many (Llama 4)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,9 @@ class Family:
     norm_bias: bool = False
     head_bias: Flag | bool = False
     gated: bool = True
+    feed_forward_name: str = "mlp"
+    dense_width: tuple[str, ...] = ()
+    """Where the config states the width of dense layers, if elsewhere than most."""
     moe: Moe | None = None
     tied_default: bool = False
     ends_on_every_stage: bool = False
@@ -86,6 +94,20 @@ DEEPSEEK_STYLE: Final = Moe(
 )
 
 USE_BIAS: Final = Flag("use_bias", default=True)
+GLM4: Final = Family(qkv_bias=BIAS, num_norms=4, rope=half_rope)
+LLAMA4: Final = Family(
+    qkv_bias=BIAS,
+    output_bias=BIAS,
+    feed_forward_name="feed_forward",
+    dense_width=("intermediate_size_mlp",),
+    moe=Moe(
+        num_experts=("num_local_experts",),
+        width=("intermediate_size",),
+        shared_as_wide=True,
+        shared_name="feed_forward.shared_expert",
+        interleave="interleave_moe_layer_step",
+    ),
+)
 CHATGLM: Final = Family(qkv_bias=Flag("add_qkv_bias"), output_bias=Flag("add_bias_linear"))
 GEMMA3: Final = Family(
     qkv_bias=BIAS,
@@ -131,7 +153,7 @@ FAMILIES: Final[dict[str, Family]] = {
     "GemmaForCausalLM": Family(
         qkv_bias=BIAS, output_bias=BIAS, tied_default=True, scales_embeddings=True
     ),
-    "Glm4ForCausalLM": Family(qkv_bias=BIAS, num_norms=4),
+    "Glm4ForCausalLM": GLM4,
     "Ernie4_5ForCausalLM": Family(
         qkv_bias=ERNIE_BIAS, output_bias=ERNIE_BIAS, mlp_bias=ERNIE_BIAS, tied_default=True
     ),
@@ -150,9 +172,18 @@ FAMILIES: Final[dict[str, Family]] = {
         ends_on_every_stage=True,
     ),
     "Glm4MoeForCausalLM": Family(
-        qkv_bias=BIAS, qk_norm="head", qk_norm_flag=Flag("use_qk_norm"), moe=DEEPSEEK_STYLE
+        qkv_bias=BIAS,
+        qk_norm="head",
+        qk_norm_flag=Flag("use_qk_norm"),
+        moe=DEEPSEEK_STYLE,
+        rope=half_rope,
     ),
-    "Dots1ForCausalLM": Family(qkv_bias=BIAS, qk_norm="head", moe=DEEPSEEK_STYLE),
+    "Dots1ForCausalLM": Family(
+        qkv_bias=BIAS,
+        qk_norm="head",
+        moe=replace(DEEPSEEK_STYLE, router_dtype=None, router_bias_counts=False),
+        transformers_backend=True,
+    ),
     "Ernie4_5_MoeForCausalLM": Family(
         qkv_bias=ERNIE_BIAS,
         output_bias=ERNIE_BIAS,
@@ -189,7 +220,7 @@ FAMILIES: Final[dict[str, Family]] = {
             router_dtype="float32",
         ),
     ),
-    "MinistralForCausalLM": Family(),
+    "Llama4ForCausalLM": LLAMA4,
     "Ministral3ForCausalLM": Family(),
     "MiMoForCausalLM": Family(qkv_bias=Flag("attention_bias", default=True)),
     "ExaoneForCausalLM": LLAMA,
@@ -252,5 +283,4 @@ FAMILIES: Final[dict[str, Family]] = {
 NOT_YET: Final[dict[str, str]] = {
     "Gemma3ForConditionalGeneration": "sliding-window layers",
     "BambaForCausalLM": "vLLM 0.33 has no class of its own for it, and cannot run transformers'",
-    "Llama4ForConditionalGeneration": "chunked local attention",
 }

@@ -17,6 +17,7 @@ from pycore.model import (
     lfm2,
     minicpm3,
     minimax_m1,
+    multimodal,
     nemotron_h,
     olmo_hybrid,
     qwen_hybrid,
@@ -31,6 +32,7 @@ ModelReader = Callable[[ConfigReader, str, str], Model]
 
 READERS: Final[Mapping[str, ModelReader]] = {
     **dict.fromkeys(FAMILIES, read_uniform),
+    **multimodal.READERS,
     **hybrid.READERS,
     **lfm2.READERS,
     **nemotron_h.READERS,

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from pycore.model.layers import Layer
 from pycore.model.model import Model, distinct_layers
-from pycore.model.module_names import Module, NUMBERED
+from pycore.model.module_names import NUMBERED, Module
 from pycore.model.parameters import layer_tensors
 from pycore.model.quantization import Quantization
 from pycore.model.quantization_rule import Choose

@@ -82,14 +82,15 @@ def attention_tensors(
         return
     heads, kv_heads = attention.num_attention_heads, attention.num_key_value_heads
     query_rows = heads * attention.head_dim * (2 if attention.output_gate else 1)
-    kv_split = Split.EVEN if attention.kv_rows_even else Split.KV_HEADS
+    even = attention.kv_rows_even
+    kv_split = Split.EVEN if even else Split.KV_HEADS
     yield Linear(
         "attention",
         f"{name}.qkv_proj",
         (
             Rows(query_rows),
-            Rows(kv_heads * attention.head_dim, kv_split, attention.head_dim),
-            Rows(kv_heads * attention.v_head_dim, kv_split, attention.v_head_dim),
+            Rows(kv_heads * attention.head_dim, kv_split, 1 if even else attention.head_dim),
+            Rows(kv_heads * attention.v_head_dim, kv_split, 1 if even else attention.v_head_dim),
         ),
         hidden_size,
         bias=attention.qkv_bias,

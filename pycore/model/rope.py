@@ -108,6 +108,11 @@ def plain_rope(text: ConfigReader, windowed: bool) -> Rope:
     return read_rope(text, "sliding_attention" if windowed else "full_attention")
 
 
+def half_rope(text: ConfigReader, _windowed: bool) -> Rope:
+    """GLM rotates half of each head unless the config says otherwise."""
+    return read_rope(text, share=0.5)
+
+
 def gemma3_rope(text: ConfigReader, windowed: bool) -> Rope:
     """Gemma 3: a scaling is of the full layers alone, and windowed ones rotate faster.
 

@@ -1,6 +1,7 @@
 """Decoders that are uniform but for windows and experts: read from a family's row."""
 
 from dataclasses import replace
+from typing import Final
 
 from pycore.model.assembly import Source, Surroundings, assemble
 from pycore.model.basics import read_length, uniform_integer
@@ -24,29 +25,34 @@ from pycore.model.rope import distinct_tables
 from pycore.model.rotary import RotaryTable
 from pycore.model.tensors import OuterTensor, Place, Vector
 
+# Where configs state the width of a dense feed-forward network.
+DENSE_WIDTHS: Final = ("intermediate_size", "n_inner", "ffn_hidden_size")
+
 
 def read_uniform(reader: ConfigReader, architecture: str, name: str) -> Model:
     """A model of one of the ``FAMILIES``."""
-    return read_decoder(reader, FAMILIES[architecture], architecture, name)
+    source = Source(reader, text_reader(reader), architecture, name)
+    return read_decoder(source, FAMILIES[architecture])
 
 
 def read_decoder(
-    reader: ConfigReader,
+    source: Source,
     family: Family,
-    architecture: str,
-    name: str,
     *,
+    tied: bool | None = None,
     outer_tensors: tuple[OuterTensor, ...] = (),
     names: ModuleNames = DECODER,
 ) -> Model:
     """A decoder of ``family``, with what else stands around its layers."""
-    text = text_reader(reader)
-    mixers = read_family_mixers(text, family, architecture)
+    text = source.text
+    mixers = read_family_mixers(text, family, source.architecture)
+    if tied is None:
+        tied = text.flag("tie_word_embeddings", default=family.tied_default)
     layers = read_layers(text, family, mixers)
     hidden_size = text.integer("hidden_size", "n_embd", "d_model")
     around = Surroundings(
         rotary_tables=read_tables(text, family, mixers),
-        tie_word_embeddings=text.flag("tie_word_embeddings", default=family.tied_default),
+        tie_word_embeddings=tied,
         ends_on_every_stage=family.ends_on_every_stage,
         norm_on_every_stage=family.norm_on_every_stage,
         outer_tensors=outer_tensors + family_tensors(family),
@@ -55,7 +61,7 @@ def read_decoder(
         head_bias=resolve(text, family.head_bias),
         extra_buffer_bytes=inverse_frequency_bytes(family, mixers),
     )
-    return assemble(Source(reader, text, architecture, name), layers, around)
+    return assemble(source, layers, around)
 
 
 def family_tensors(family: Family) -> tuple[OuterTensor, ...]:
@@ -129,7 +135,13 @@ def read_layers(text: ConfigReader, family: Family, mixers: Mixers) -> tuple[Lay
     for mixer, feed_forward in zip(mixers, feed_forwards, strict=True):
         key = id(mixer), feed_forward
         if key not in seen:
-            seen[key] = Layer(mixer, feed_forward, norms, family.norm_bias)
+            seen[key] = Layer(
+                mixer,
+                feed_forward,
+                norms,
+                family.norm_bias,
+                feed_forward_name=family.feed_forward_name,
+            )
         layers.append(seen[key])
     return tuple(layers)
 
@@ -143,7 +155,7 @@ def read_feed_forwards(text: ConfigReader, family: Family, count: int) -> tuple[
     ]
     if routed is not None and all(is_routed):
         return (routed,) * count
-    width = text.integer("intermediate_size", "n_inner", "ffn_hidden_size")
+    width = text.integer(*(family.dense_width or DENSE_WIDTHS))
     dense = DenseMlp(width, family.gated, resolve(text, family.mlp_bias))
     return tuple(routed if routed is not None and routes else dense for routes in is_routed)
 
@@ -156,6 +168,9 @@ def layer_is_routed(reader: ConfigReader, moe: Moe, index: int, count: int) -> b
         dense = reader.sequence("mlp_only_layers") or ()
         step = reader.integer("decoder_sparse_step", default=1)
         return index not in dense and (index + 1) % step == 0
+    if moe.interleave:
+        step = reader.integer(moe.interleave, default=1, minimum=0)
+        return step > 0 and (index + 1) % step == 0
     if moe.interval:
         start = reader.integer("moe_layer_start_index", default=0, minimum=0)
         end = reader.integer("moe_layer_end_index", default=count - 1, minimum=-1)
@@ -171,6 +186,8 @@ def read_moe(reader: ConfigReader, moe: Moe) -> MoeMlp:
     shared = 0
     if moe.shared_count:
         shared = width * uniform_integer(reader, moe.shared_count, default=0, minimum=0)
+    elif moe.shared_as_wide:
+        shared = width
     elif moe.shared_width:
         shared = reader.integer(*moe.shared_width, minimum=0)
     return MoeMlp(
@@ -182,6 +199,7 @@ def read_moe(reader: ConfigReader, moe: Moe) -> MoeMlp:
         router_bias=resolve(reader, moe.router_bias),
         router_dtype=moe.router_dtype,
         router_bias_counts=moe.router_bias_counts,
+        shared_name=moe.shared_name,
         expert_bias=moe.expert_bias,
         router_linear_bias=moe.router_linear_bias,
     )
