@@ -131,12 +131,13 @@ def read_rotary_tables(
     """
     width = reader.integer("qk_rope_head_dim", default=reader.integer("head_dim") // 8)
     positions = reader.integer("max_position_embeddings")
-    folds = {isinstance(m, CompressedAttention) and m.compress_ratio > 1 for m in mixers}
+    folds = [isinstance(m, CompressedAttention) and m.compress_ratio > 1 for m in mixers]
     tables = []
-    if False in folds:
-        tables.append(RotaryTable(positions, width, "float32"))
-    if True in folds:
-        tables.append(RotaryTable(folded_positions(reader, positions), width, "float32"))
+    for is_folded in (False, True):
+        layers = [index for index, own in enumerate(folds) if own == is_folded]
+        if layers:
+            length = folded_positions(reader, positions) if is_folded else positions
+            tables.append(RotaryTable(length, width, "float32", (layers[0], layers[-1])))
     return tuple(tables)
 
 

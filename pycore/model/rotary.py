@@ -18,6 +18,12 @@ class RotaryTable:
     width: int
     dtype: str | None = None
     """None: the model's own."""
+    layers: tuple[int, int] | None = None
+    """The first and the last layer that use it; None where every pipeline stage has some."""
+
+    def is_among(self, first: int, end: int) -> bool:
+        """Whether a stage that holds layers from ``first`` up to ``end`` needs it."""
+        return self.layers is None or (self.layers[0] < end and self.layers[1] >= first)
 
     def num_bytes(self, model_dtype: str) -> int:
         """Bytes of the table on each rank."""

@@ -172,8 +172,13 @@ def outer_held(
     if is_last or everywhere or model.norm_on_every_stage:
         yield plainly("norm", model.final_norm_size * width)
     yield plainly("buffers", model.extra_buffer_bytes)
+
+
+def rotary_held(model: Model, dtype: str, first: int, end: int) -> Iterator[Held]:
+    """The rotary tables of a stage that holds layers from ``first`` up to ``end``."""
     for table in model.rotary_tables:
-        yield plainly("buffers", table.num_bytes(dtype))
+        if table.is_among(first, end):
+            yield plainly("buffers", table.num_bytes(dtype))
 
 
 def outer_tensors_held(

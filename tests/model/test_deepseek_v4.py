@@ -16,7 +16,6 @@ from pycore.sizing.rank_tensors import vector_bytes
 from pycore.sizing.weights import stage_weights
 
 ONE = Ranks(1, 1, 1, enable_expert_parallel=False)
-TABLE = RotaryTable(1_048_576, 64, "float32")
 
 
 def flash(**changes: Any) -> Model:
@@ -88,9 +87,20 @@ def test_sinks_are_filled_up_to_what_the_kernel_takes() -> None:
 
 
 def test_windows_without_folding_take_a_rotary_table_of_their_own() -> None:
-    """Pro folds everywhere and has one table of 256 MiB; Flash has two."""
-    assert model_from_catalogue("deepseek-v4-pro", "").rotary_tables == (TABLE,)
-    assert flash().rotary_tables == (TABLE, TABLE)
+    """Pro folds everywhere and has one table of 256 MiB; Flash has two, one for two layers."""
+    whole, plain, folding = (
+        RotaryTable(1_048_576, 64, "float32", layers) for layers in ((0, 60), (0, 1), (2, 42))
+    )
+    assert model_from_catalogue("deepseek-v4-pro", "").rotary_tables == (whole,)
+    assert flash().rotary_tables == (plain, folding)
+
+
+def test_a_stage_without_layers_of_windows_alone_has_no_table_for_them() -> None:
+    """Flash over two stages: 512 MiB of tables on the first, 256 on the second."""
+    model = flash()
+    ranks = replace(ONE, pipeline_parallel_size=2)
+    stages = stage_weights(model, ranks, model.dtype, model.quantization)
+    assert [stage.bytes_by_component["buffers"] >> 20 for stage in stages] == [512, 256]
 
 
 def test_residual_streams_are_mixed_in_float32_and_their_head_is_on_every_stage() -> None:
