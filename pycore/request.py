@@ -21,7 +21,22 @@ LARGEST_EXACT: Final = 2**53 - 1
 LARGEST_TOKENS: Final = 10**9
 LARGEST_PARALLEL: Final = 4096
 
-QUANTIZATIONS: Final = ("fp8",)
+QUANTIZATIONS: Final = (
+    "fp8",
+    "fp8_per_tensor",
+    "fp8_per_channel",
+    "fp8_per_block",
+    "mxfp8",
+    "mxfp4",
+    "nvfp4_per_token",
+    "int8_per_channel_weight_only",
+    "experts_int8",
+    "bitsandbytes",
+    "awq",
+    "gptq",
+    "compressed-tensors",
+    "modelopt",
+)
 DTYPES: Final = ("auto", "bfloat16", "float16", "float32", "half", "float")
 ASKS: Final = ("size", "knobs", "frontier", "model", "catalogue")
 

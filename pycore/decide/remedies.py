@@ -55,7 +55,7 @@ def changes_for(scenario: Scenario, result: SizeResult, refusal: Refusal) -> Ite
             yield from memory_changes(scenario)
         case "dtype_not_on_accelerator":
             yield single("dtype", "float16", "--dtype half")
-        case "quantisation_not_on_accelerator":
+        case "quantisation_not_on_accelerator" | "unsupported_quantisation":
             yield single("quantization", None, "weights as published")
         case "free_memory_too_small":
             yield from utilization_changes(scenario, result)

@@ -12,7 +12,7 @@ from pycore.hardware.accelerators import Accelerator
 from pycore.model.model import Model
 from pycore.model.module_forms import chooser, layer_forms
 from pycore.model.module_names import Module
-from pycore.model.quantization import Quantization
+from pycore.model.quantization import ONLINE, Quantization
 from pycore.scenario import Scenario
 
 # The first version that is known to refuse what older ones took.
@@ -59,14 +59,14 @@ def start_errors(
 ) -> Iterator[tuple[str, str]]:
     """The kind and the words of every rule that is broken, in the engine's order."""
     quantization = settings.quantization
+    error = mismatch(scenario.quantization, model.quantization)
+    if error:
+        yield "unsupported_quantisation", error
     if quantization is None:
         return
-    for error in (
-        mismatch(scenario.quantization, model.quantization),
-        given_up(quantization, settings),
-    ):
-        if error:
-            yield "unsupported_quantisation", error
+    error = given_up(quantization, settings)
+    if error:
+        yield "unsupported_quantisation", error
     error = too_old(quantization, model, accelerator)
     if error:
         yield "quantisation_not_on_accelerator", error
@@ -76,8 +76,12 @@ def start_errors(
 
 
 def mismatch(asked: str | None, checkpoint: Quantization | None) -> str | None:
-    """A ``--quantization`` that contradicts the checkpoint."""
-    if asked is None or checkpoint is None or asked == checkpoint.method:
+    """A ``--quantization`` that contradicts the checkpoint, or that it has nothing for."""
+    if asked is None:
+        return None
+    if checkpoint is None:
+        return None if asked in ONLINE else f"Cannot find the config file for {asked}"
+    if asked in (checkpoint.method, checkpoint.method.removeprefix("auto_")):
         return None
     if checkpoint.method in (*UNMOVED, *UNMOVED_TOO):
         return None
@@ -93,7 +97,7 @@ def given_up(quantization: Quantization, settings: Settings) -> str | None:
         return None
     if quantization.refusal:
         return quantization.refusal
-    if quantization.online or quantization.method in METHODS:
+    if quantization.method in METHODS:
         return None
     return f"Unknown quantization method: {quantization.method}. Must be one of {METHODS}."
 
@@ -105,7 +109,7 @@ def too_old(quantization: Quantization, model: Model, accelerator: Accelerator) 
     major, minor = accelerator.compute_capability
     current = 10 * major + minor
     if current < quantization.lowest_capability:
-        return (
+        return quantization.capability_refusal or (
             f"The quantization method {quantization.method} is not supported for the current GPU. "
             f"Minimum capability: {quantization.lowest_capability}. Current capability: {current}."
         )

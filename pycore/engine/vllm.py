@@ -134,5 +134,5 @@ def resolve_kv_cache_dtype(asked: str, dtype: str, quantization: Quantization | 
 def resolve_quantization(scenario: Scenario, model: Model) -> Quantization | None:
     """The form of the weights: the checkpoint's own, or quantised while loading."""
     if model.quantization is None and scenario.quantization is not None:
-        return ONLINE[scenario.quantization]
+        return ONLINE.get(scenario.quantization)
     return model.quantization

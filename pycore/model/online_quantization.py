@@ -8,6 +8,7 @@ Source: vLLM 0.33.0, config/quantization.py and quantization/online.
 from dataclasses import replace
 from typing import Final
 
+from pycore.model.four_bit_experts import FILLED_MXFP4
 from pycore.model.module_names import Module, ModuleNames
 from pycore.model.quantization_rule import Choose, Quantization, Rule
 from pycore.model.weight_formats import (
@@ -17,6 +18,7 @@ from pycore.model.weight_formats import (
     INT8_CHANNEL,
     MXFP4,
     MXFP8,
+    NF4,
     NVFP4,
     Extras,
     WeightFormat,
@@ -53,19 +55,41 @@ def form_of(
             return None
 
 
-def online(method: str, linear: WeightFormat | None, experts: WeightFormat | None) -> Quantization:
+def online(
+    method: str,
+    linear: WeightFormat | None,
+    experts: WeightFormat | None,
+    lowest_capability: int = 75,
+    refusal: str = "",
+) -> Quantization:
     """A quantisation at load."""
-    return Quantization(method, everywhere(linear, experts), lowest_capability=75, online=True)
+    return Quantization(
+        method,
+        everywhere(linear, experts),
+        lowest_capability,
+        capability_refusal=refusal,
+        online=True,
+    )
+
+
+BLACKWELL_ONLY: Final = "nvfp4_per_token online quantization requires a Blackwell (SM100) GPU."
+PER_TOKEN_ONLY: Final = (
+    "FP8 PTPC online quant requires a kernel that honors per-token activation quantization; "
+    "MarlinFP8 is W8A16 weight-only. Requires SM89+ for Cutlass FP8 or ROCm MI3xx for rowwise "
+    "scaled_mm."
+)
 
 
 ONLINE: Final = {
     # The engine takes the short name as the first of these.
     "fp8": online("fp8", FP8_WHOLE, FP8_WHOLE),
     "fp8_per_tensor": online("fp8_per_tensor", FP8_WHOLE, FP8_WHOLE),
-    "fp8_per_channel": online("fp8_per_channel", FP8_CHANNEL, FP8_CHANNEL),
+    "fp8_per_channel": online("fp8_per_channel", FP8_CHANNEL, FP8_CHANNEL, 89, PER_TOKEN_ONLY),
     "fp8_per_block": online("fp8_per_block", BLOCKS, BLOCKS),
     "mxfp8": online("mxfp8", MXFP8, MXFP8),
-    "mxfp4": online("mxfp4", MXFP4, MXFP4),
+    "mxfp4": online("mxfp4", MXFP4, FILLED_MXFP4),
     "int8_per_channel_weight_only": online("int8_per_channel_weight_only", None, INT8_CHANNEL),
-    "nvfp4_per_token": online("nvfp4_per_token", None, NVFP4),
+    "experts_int8": online("experts_int8", None, INT8_CHANNEL),
+    "nvfp4_per_token": online("nvfp4_per_token", None, NVFP4, 100, BLACKWELL_ONLY),
+    "bitsandbytes": online("bitsandbytes", NF4, NF4),
 }

@@ -53,6 +53,8 @@ class Quantization:
     """Whether the checkpoint may carry scales for an fp8 cache."""
     online: bool = False
     """Quantised while loading, from a checkpoint that is not."""
+    capability_refusal: str = ""
+    """What the engine says on an older GPU, where it has words of its own for that."""
     refusal: str = ""
     """Why the engine would not start with it, in its own words."""
     declared: ConfigReader | None = None
