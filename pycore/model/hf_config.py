@@ -17,6 +17,7 @@ from pycore.model import (
     lfm2,
     minicpm3,
     minimax_m1,
+    mistral4,
     multimodal,
     nemotron_h,
     olmo_hybrid,
@@ -44,6 +45,7 @@ READERS: Final[Mapping[str, ModelReader]] = {
     **deepseek_v4.READERS,
     **kimi.READERS,
     **minicpm3.READERS,
+    **mistral4.READERS,
 }
 
 
