@@ -11,7 +11,7 @@ from pycore.model.assembly import Source
 from pycore.model.completions import text_reader
 from pycore.model.config_fields import ConfigReader
 from pycore.model.latent_mixers import read_deepseek as read_mixers
-from pycore.model.latent_models import Parts, assemble_latent, read_latent_rotary
+from pycore.model.latent_models import Parts, assemble_latent, corrects_router, read_latent_rotary
 from pycore.model.layers import AnyMixer, DenseMlp, FeedForward, Layer, MoeMlp
 from pycore.model.model import Model
 
@@ -74,7 +74,7 @@ def read_experts(text: ConfigReader, architecture: str) -> MoeMlp:
     """Routed and shared experts; the router of GLM's small sibling is kept in float32."""
     width = text.integer("moe_intermediate_size")
     is_glm_lite = architecture == "Glm4MoeLiteForCausalLM"
-    has_bias = is_glm_lite or text.text("topk_method") == "noaux_tc"
+    has_bias = is_glm_lite or corrects_router(text)
     scoring = text.text("scoring_func", default="sigmoid" if is_glm_lite else "softmax")
     is_v2 = architecture == "DeepseekV2ForCausalLM"
     renormalises = text.flag("norm_topk_prob", default=not is_v2)

@@ -13,7 +13,7 @@ from pycore.model.completions import by_model_type
 from pycore.model.config_fields import ConfigReader
 from pycore.model.latent import CompressedAttention
 from pycore.model.latent_mixers import read_deepseek_v4 as read_mixers
-from pycore.model.latent_models import LONGER_THAN_ANY, Parts, assemble_latent
+from pycore.model.latent_models import LONGER_THAN_ANY, Parts, assemble_latent, corrects_router
 from pycore.model.layer_pattern import read_kinds
 from pycore.model.layers import AnyMixer, Layer, MoeMlp
 from pycore.model.model import Model
@@ -103,7 +103,7 @@ def read_experts(reader: ConfigReader, *, is_hashed: bool) -> MoeMlp:
         shared_name="ffn.shared_experts",
         shared_is_whole_in_sequence=True,
         shared_width_multiple=SCALE_BLOCK,
-        router_bias=not is_hashed and reader.text("topk_method") == "noaux_tc",
+        router_bias=not is_hashed and corrects_router(reader),
     )
 
 

@@ -47,6 +47,16 @@ def assemble_latent(
     return model
 
 
+def corrects_router(text: ConfigReader) -> bool:
+    """Whether each expert has a correction in the router; a config that names no method has none.
+
+    Source: vLLM 0.33.0, model_executor/models/deepseek_v2.py, DeepseekV2MoE.
+    """
+    if not text.has("topk_method"):
+        text.defaulted["topk_method"] = "none"
+    return text.text("topk_method") == "noaux_tc"
+
+
 def read_latent_rotary(text: ConfigReader, *, fp32_when_scaled: bool = False) -> RotaryTable:
     """The rotary table of the part of each head that is rotated.
 

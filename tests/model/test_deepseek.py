@@ -155,6 +155,23 @@ def test_replicas_share_the_experts_and_repeat_the_attention() -> None:
     assert round(float(ratio), 2) == 1.18
 
 
+def test_shared_experts_are_whole_where_ranks_divide_tokens_instead() -> None:
+    """TP 2 in each of 4 replicas with expert parallelism: tokens are divided around the experts.
+
+    V3 divides its dense layers' networks all the same; V3.2 does not.
+    Source: vLLM 0.33.0, config/parallel.py (use_sequence_parallel_moe), models/deepseek_v2.py,
+    models/deepseek_v32/nvidia/model.py.
+    """
+    spread = Ranks(2, 1, 4, enable_expert_parallel=True)
+    two = replace(ONE, tensor_parallel_size=2)
+    for model_id, dense in (("deepseek-v3", two), ("deepseek-v3.2", ONE)):
+        model = model_of(model_id)
+        whole = rank_bytes(model, ONE, "shared_expert")
+        assert rank_bytes(model, spread, "shared_expert") == whole
+        assert rank_bytes(model, spread, "mlp") == rank_bytes(model, dense, "mlp")
+        assert rank_bytes(model, spread, "attention") == rank_bytes(model, two, "attention")
+
+
 def test_a_config_of_two_fields_is_completed_and_says_so() -> None:
     """GLM-4.7-Flash as transformers' own class knows it: 47 layers, the first one dense."""
     config = {"architectures": ["Glm4MoeLiteForCausalLM"], "model_type": "glm4_moe_lite"}

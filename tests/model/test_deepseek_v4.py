@@ -5,13 +5,13 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
-from pycore.engine.shards import Ranks
+from pycore.engine.shards import Ranks, shard_of
 from pycore.model.catalogue import model_from_catalogue, model_from_text
 from pycore.model.latent import CompressedAttention
 from pycore.model.model import Model, num_parameters
 from pycore.model.parameters import layer_tensors
 from pycore.model.rotary import RotaryTable
-from pycore.model.tensors import Place, Vector
+from pycore.model.tensors import Linear, Place, Vector
 from pycore.sizing.rank_tensors import vector_bytes
 from pycore.sizing.weights import stage_weights
 
@@ -84,6 +84,19 @@ def test_sinks_are_filled_up_to_what_the_kernel_takes() -> None:
     sink = Vector("attention", "attn.attn_sink", 64, split=True, dtype="float32", least_per_rank=64)
     assert sink in set(layer_tensors(flash().layers[0], 4096))
     assert vector_bytes(sink, replace(ONE, tensor_parallel_size=8), "bfloat16") == 64 * 4
+
+
+def test_a_rank_holds_whole_scale_blocks_of_the_shared_expert() -> None:
+    """Pro's is 3,072 wide: 16 ranks would hold 192 each, and hold 256, two blocks of 128."""
+    model = model_from_catalogue("deepseek-v4-pro", "")
+    shared = next(
+        tensor
+        for tensor in layer_tensors(model.layers[0], model.hidden_size)
+        if tensor.name == "ffn.shared_experts.gate_up_proj"
+    )
+    assert isinstance(shared, Linear)
+    shards = [shard_of(shared, replace(ONE, tensor_parallel_size=size)) for size in (8, 16)]
+    assert [shard.rows for shard in shards] == [(384, 384), (256, 256)]
 
 
 def test_windows_without_folding_take_a_rotary_table_of_their_own() -> None:
