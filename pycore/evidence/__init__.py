@@ -1,0 +1,1 @@
+"""Did it agree: what a real run printed, held against what Napkin says of it."""

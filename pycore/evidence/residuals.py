@@ -1,0 +1,196 @@
+"""Why a figure of a run differs from Napkin's: what is known of it, and no more."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from pycore.evidence.numbers import gib_text
+from pycore.evidence.readings import Findings
+from pycore.evidence.terms import Terms
+from pycore.sizing.result import SizeResult
+from pycore.units import GIB
+
+Bounds = tuple[float, float] | None
+
+FOLLOWS: Final = (
+    "num_gpu_blocks",
+    "kv_cache_size_tokens",
+    "kv_cache_max_concurrency",
+    "estimated_max_model_len",
+)
+BATCH: Final = ("max_num_seqs", "max_num_batched_tokens")
+# What "%.2f" of a concurrency hides.
+CONCURRENCY_ROUNDING: Final = 0.0051
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One figure of a run, with all that it is judged by."""
+
+    figure: str
+    measured: int | float
+    rounding: float
+    findings: Findings
+    terms: Terms
+    predicted: SizeResult | None
+    pinned: SizeResult | None
+
+
+def because(case: Case, expected: float | None, bounds: Bounds) -> str:
+    """Where the difference of one figure comes from."""
+    if expected is None:
+        return unexplained(case)
+    difference = case.measured - expected
+    if abs(difference) <= max(case.rounding, CONCURRENCY_ROUNDING):
+        return "Equal, to the digits printed."
+    if case.figure in FOLLOWS:
+        return follows(case)
+    match case.figure:
+        case "loaded_weights_bytes_per_rank":
+            return weights(case, expected, difference)
+        case "total_bytes" | "requested_bytes":
+            return budget(case, difference)
+        case "available_kv_cache_bytes":
+            return pool(case, difference)
+        case "needed_kv_cache_bytes" | "block_size":
+            return "Another layout of the KV cache than Napkin's: blocks, groups or element type."
+        case _:
+            return estimated(case, bounds)
+
+
+def estimated(case: Case, bounds: Bounds) -> str:
+    """Where the difference of an estimated term comes from."""
+    match case.figure:
+        case "cuda_graph_bytes":
+            return graphs_taken(case, bounds)
+        case "activation_bytes" | "printed_peak_activation_bytes":
+            return activation(case, bounds)
+        case "non_torch_bytes" | "consumed_bytes":
+            return non_torch(case, bounds)
+        case _:
+            return estimate(case, bounds)
+
+
+def unexplained(case: Case) -> str:
+    """Why there is nothing to hold the figure against."""
+    if case.predicted is None:
+        return "Nothing to hold it against: the model or the GPU is not known."
+    if case.figure in FOLLOWS and case.pinned is not None:
+        return "Napkin expects a refusal here. " + follows(case)
+    return "Napkin expects a refusal here, so it has no such figure."
+
+
+def weights(case: Case, expected: float, difference: float) -> str:
+    """Weights, as loaded."""
+    share = f"{abs(difference) / expected:.1%} {'more' if difference > 0 else 'less'}"
+    if difference > 0 and case.findings.setting("speculative_config") is not None:
+        return f"{share}: the draft model is loaded beside it."
+    if difference > 0 and case.findings.setting("enable_lora") is not None:
+        return f"{share}: slots for LoRA adapters are set aside with the weights."
+    if abs(difference) <= expected * 0.005:
+        return f"{share}: what the allocator rounds up, and buffers of the kernels in use."
+    if difference < 0:
+        return f"{share} than the whole model: a part was left out, or other weights were loaded."
+    if case.predicted is not None and case.predicted.chosen.get("quantization"):
+        return f"{share}: quantised weights are laid out anew once loaded, in a way not known here."
+    return f"{share} than parameters and buffers come to; nothing in the text says why."
+
+
+def budget(case: Case, difference: float) -> str:
+    """The GPU's memory, and the share of it that may be used."""
+    if case.figure == "total_bytes":
+        return (
+            f"This GPU reports {gib_text(abs(difference))} "
+            f"{'more' if difference > 0 else 'less'} than the one sized: ECC, virtualisation and "
+            "drivers take their part, so one name stands for several sizes."
+        )
+    return "Utilisation times the GPU's memory: one of the two differs."
+
+
+def activation(case: Case, bounds: Bounds) -> str:
+    """The activation peak."""
+    said = estimate(case, bounds)
+    assumed = [name for name in BATCH if case.findings.setting(name) is None]
+    if assumed:
+        said += f" {' and '.join(assumed)} not printed: the defaults are assumed."
+    if case.figure == "printed_peak_activation_bytes" and case.terms.includes_estimate:
+        said += " From 0.27 the printed peak has the estimate for CUDA graphs in it."
+    return said
+
+
+def non_torch(case: Case, bounds: Bounds) -> str:
+    """Memory outside the tensor library, or all that stays."""
+    said = estimate(case, bounds)
+    if case.terms.consumed is not None:
+        said += (
+            " From 0.27 the log prints what vanished from the GPU: what the allocator reserved and "
+            "does not use counts too."
+        )
+    return said
+
+
+def graphs_taken(case: Case, bounds: Bounds) -> str:
+    """What CUDA graphs took in the end."""
+    estimated = case.terms.cuda_graphs_estimated
+    if estimated is not None:
+        return (
+            f"What the graphs took; the engine had estimated {gib_text(estimated.value)}, and the "
+            "pool feels the estimate."
+        )
+    return estimate(case, bounds)
+
+
+def estimate(case: Case, bounds: Bounds) -> str:
+    """Any estimated figure: whether real runs went that far."""
+    if bounds is None:
+        return "An estimate, without a stated range."
+    low, high = (gib_text(edge) for edge in bounds)
+    inside = bounds[0] - case.rounding <= case.measured <= bounds[1] + case.rounding
+    if inside:
+        return f"Estimated from other runs; inside their range, {low} to {high}."
+    side = "below" if case.measured < bounds[0] else "above"
+    return f"Estimated from other runs, and {side} their range, {low} to {high}."
+
+
+def pool(case: Case, difference: float) -> str:
+    """The pool: the differences of what was taken before it, and what they leave unexplained."""
+    result, terms = case.predicted, case.terms
+    if result is None:
+        return ""
+    parts, left = [], difference
+    for name, measured, expected in (
+        ("the budget", terms.requested, result.requested_bytes),
+        ("weights", terms.weights, result.loaded_weights_bytes_per_rank),
+        ("activations", terms.activation, result.activation_bytes),
+        ("non-torch", terms.non_torch, result.non_torch_bytes),
+        ("the estimate for CUDA graphs", terms.cuda_graphs_estimated, result.cuda_graph_bytes),
+    ):
+        if measured is None or expected is None:
+            continue
+        change = measured.value - expected
+        gain = change if name == "the budget" else -change
+        if abs(gain) >= GIB // 100:
+            parts.append(f"{name} {gain / GIB:+.2f}")
+        left -= gain
+    if not parts:
+        return f"{difference / GIB:+.2f} GiB; the text prints none of the terms that lead to it."
+    rest = f"; {left / GIB:+.2f} not told by what is printed" if abs(left) > GIB * 0.05 else ""
+    return f"{difference / GIB:+.2f} GiB: {', '.join(parts)}{rest}."
+
+
+def follows(case: Case) -> str:
+    """Blocks, tokens, requests: whether they follow from the printed pool."""
+    if case.pinned is None:
+        return "Follows from the pool, which the text does not print."
+    expected = getattr(case.pinned, case.figure)
+    if expected is None:
+        return "Napkin expects that the printed pool is refused."
+    per_block = case.pinned.kv_cache_bytes_per_block or 1
+    available = case.terms.available
+    doubt = available.rounding / per_block + 1 if available else 1
+    blocks = case.pinned.num_gpu_blocks or 1
+    if abs(case.measured - expected) <= max(CONCURRENCY_ROUNDING, expected * doubt / blocks):
+        return "What the printed pool holds: the difference is the pool's own."
+    return (
+        f"The printed pool would hold {expected:,.2f}".removesuffix(".00")
+        + ": another rank had less, or the cache is laid out in another way."
+    )
