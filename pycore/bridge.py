@@ -16,12 +16,29 @@ from pycore.request import parse, read_scenario
 from pycore.scenario import Scenario
 from pycore.sizing.size import size
 
+
+def check_run(scenario: Scenario) -> object:
+    """The answer to ``check_run``; its patterns are compiled when first asked for."""
+    from pycore.evidence.check_run import check_run as held_against
+
+    return held_against(scenario)
+
+
+def watch(scenario: Scenario) -> object:
+    """The answer to ``watch``."""
+    from pycore.evidence.watch import watch as settled
+
+    return settled(scenario)
+
+
 ANSWERS: Final[dict[str, Callable[[Scenario], object]]] = {
     "size": lambda scenario: remedies.with_remedies(scenario, size(scenario)),
     "knobs": knobs.knobs,
     "frontier": frontier.frontier,
     "model": model,
     "catalogue": catalogue,
+    "check_run": check_run,
+    "watch": watch,
 }
 
 

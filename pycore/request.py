@@ -38,7 +38,7 @@ QUANTIZATIONS: Final = (
     "modelopt",
 )
 DTYPES: Final = ("auto", "bfloat16", "float16", "float32", "half", "float")
-ASKS: Final = ("size", "knobs", "frontier", "model", "catalogue")
+ASKS: Final = ("size", "knobs", "frontier", "model", "catalogue", "check_run", "watch")
 
 
 class RepeatedKeys(dict[str, object]):
@@ -166,6 +166,7 @@ some_bytes: Final = whole(1, LARGEST_EXACT)
 
 READERS: Final[dict[str, Reader]] = {
     "ask": choice(*ASKS),
+    "text": word,
     "model": word,
     "config": config_text,
     "hf_quant_config": config_text,

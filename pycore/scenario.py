@@ -31,7 +31,9 @@ class Scenario:
     """One deployment to be sized."""
 
     ask: str = "size"
-    """The question: size, knobs, frontier, model or catalogue."""
+    """The question: size, knobs, frontier, model, catalogue, check_run or watch."""
+    text: str | None = None
+    """A pasted log, /metrics page, load report, nvidia-smi output or error, for check_run."""
     model: str | None = None
     """A model of the catalogue, by its id."""
     config: str | None = None
