@@ -12,6 +12,7 @@ from pycore.errors import InvalidRequest, UnsupportedModel
 from pycore.model import (
     deepseek,
     deepseek_v4,
+    gemma4,
     hybrid,
     kimi,
     lfm2,
@@ -34,6 +35,7 @@ ModelReader = Callable[[ConfigReader, str, str], Model]
 READERS: Final[Mapping[str, ModelReader]] = {
     **dict.fromkeys(FAMILIES, read_uniform),
     **multimodal.READERS,
+    **gemma4.READERS,
     **hybrid.READERS,
     **lfm2.READERS,
     **nemotron_h.READERS,

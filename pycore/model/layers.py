@@ -35,6 +35,10 @@ class FullAttention:
     kv_rows_even: bool = False
     """Ranks beyond the key-value heads divide a head's rows instead of holding copies of it: so
     it is where an engine runs transformers' own classes."""
+    values_are_keys: bool = False
+    """The checkpoint has no values of its own: the engine loads the keys twice (Gemma 4)."""
+    queries_only: bool = False
+    """No keys and values at all, in weights either: an earlier layer's are read (Gemma 4)."""
     gate_heads: bool = False
     """A gate for each head, from a linear of its own (Step 3.5)."""
 

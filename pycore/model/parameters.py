@@ -82,16 +82,10 @@ def attention_tensors(
         return
     heads, kv_heads = attention.num_attention_heads, attention.num_key_value_heads
     query_rows = heads * attention.head_dim * (2 if attention.output_gate else 1)
-    even = attention.kv_rows_even
-    kv_split = Split.EVEN if even else Split.KV_HEADS
     yield Linear(
         "attention",
-        f"{name}.qkv_proj",
-        (
-            Rows(query_rows),
-            Rows(kv_heads * attention.head_dim, kv_split, 1 if even else attention.head_dim),
-            Rows(kv_heads * attention.v_head_dim, kv_split, 1 if even else attention.v_head_dim),
-        ),
+        f"{name}.q_proj" if attention.queries_only else f"{name}.qkv_proj",
+        (Rows(query_rows), *key_value_rows(attention)),
         hidden_size,
         bias=attention.qkv_bias,
     )
@@ -110,6 +104,19 @@ def attention_tensors(
     yield from qk_norm_tensors(attention, name)
 
 
+def key_value_rows(attention: FullAttention) -> tuple[Rows, ...]:
+    """The rows of keys and of values, by heads where the engine keeps heads whole."""
+    if attention.queries_only:
+        return ()
+    kv_heads, key, value = attention.num_key_value_heads, attention.head_dim, attention.v_head_dim
+    if attention.kv_rows_even:
+        return Rows(kv_heads * key), Rows(kv_heads * value)
+    return (
+        Rows(kv_heads * key, Split.KV_HEADS, key),
+        Rows(kv_heads * value, Split.KV_HEADS, value, counts=not attention.values_are_keys),
+    )
+
+
 def qk_norm_tensors(attention: FullAttention, name: str = ATTENTION) -> Iterator[Tensor]:
     """Norms on queries and keys: one head wide, or as wide as all heads together."""
     heads, kv_heads = attention.num_attention_heads, attention.num_key_value_heads
@@ -118,7 +125,8 @@ def qk_norm_tensors(attention: FullAttention, name: str = ATTENTION) -> Iterator
             return
         case "head":
             yield Vector("attention", f"{name}.q_norm", attention.head_dim)
-            yield Vector("attention", f"{name}.k_norm", attention.head_dim)
+            if not attention.queries_only:
+                yield Vector("attention", f"{name}.k_norm", attention.head_dim)
         case "full":
             yield Vector("attention", f"{name}.q_norm", heads * attention.head_dim)
             yield Vector("attention", f"{name}.k_norm", kv_heads * attention.head_dim)
@@ -181,7 +189,7 @@ def moe_tensors(moe: MoeMlp, hidden_size: int, name: str = "mlp") -> Iterator[Te
     yield from router_tensors(moe, hidden_size, name)
     for linear in gated_mlp_tensors(
         "experts",
-        f"{name}.experts",
+        f"{name}.experts".removeprefix("."),
         moe.moe_latent_size or hidden_size,
         moe.moe_intermediate_size,
         gated=moe.gated,

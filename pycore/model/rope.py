@@ -72,6 +72,8 @@ def rotary_table(
     """
     width = int(head_dim * rope.share) if rope.width is None else rope.width
     match rope.kind:
+        case "proportional":
+            width = head_dim  # Gemma 4 rotates a part of each head, but its table has it all.
         case "linear":
             positions = int(positions * rope.factor)
         case "yarn" if rope.has_sections:

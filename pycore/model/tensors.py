@@ -28,6 +28,8 @@ class Rows:
     count: int
     split: Split = Split.EVEN
     unit: int = 1
+    counts: bool = True
+    """False for rows that an engine fills a second time, and no model card counts."""
 
     def on_rank(self, tensor_parallel_size: int) -> int:
         """Rows that one rank holds."""
@@ -77,7 +79,8 @@ class Linear:
     @property
     def num_elements(self) -> int:
         """Elements of the whole model, biases included."""
-        matrix = self.num_rows * self.columns + (self.num_rows if self.bias else 0)
+        rows = sum(part.count for part in self.rows if part.counts)
+        matrix = rows * self.columns + (rows if self.bias else 0)
         return matrix * max(1, self.num_experts)
 
 
