@@ -80,7 +80,7 @@ def attention_tensors(
     if attention.unfolded_from is not None:
         yield from latent_tensors(attention.unfolded_from, hidden_size)
         return
-    heads, kv_heads = attention.num_attention_heads, attention.num_key_value_heads
+    heads = attention.num_attention_heads
     query_rows = heads * attention.head_dim * (2 if attention.output_gate else 1)
     yield Linear(
         "attention",

@@ -113,6 +113,8 @@ def scale_bytes(form: WeightFormat, num_rows: int, columns: int, dtype_bytes: in
 
 def groups_across(form: WeightFormat, columns: int) -> int:
     """Blocks side by side."""
+    if form.alignment == "nvfp4":
+        return columns // form.group_size  # What a narrow expert has over goes without a scale.
     return ceil_div(columns, form.group_size) if form.group_size else 1
 
 
