@@ -81,6 +81,7 @@ function titleOf({ stage, num_ranks }, { length }) {
 /** @type {(bar: Element, stage: Stage, widest: number, pool: [number, number]) => void} */
 const drawBar = (bar, stage, widest, [low, high]) => {
   const at = (/** @type {number} */ bytes) => `${Math.round((bytes / widest) * 1e5) / 1e3}%`;
+  const { budget_bytes: budget, total_bytes: total } = stage;
   /** @type {(name: string, start: number, bytes: number) => void} */
   const span = (name, start, bytes) => {
     const part = find(bar, `.${name}`);
@@ -93,10 +94,11 @@ const drawBar = (bar, stage, widest, [low, high]) => {
     const share = bytes / widest;
     show(text, share > ROOM_FOR_LABEL);
     text.classList.toggle("wide", share < 3 * ROOM_FOR_LABEL);
-    set(text, { x: at(below(stage, index) + bytes / 2) });
+    // What is beyond the budget is hatched: the label stands before that.
+    const end = Math.min(below(stage, index + 1), budget);
+    set(text, { x: at((below(stage, index) + end) / 2) });
     setText(text, `${name} ${gib(bytes)}`);
   };
-  const { budget_bytes: budget, total_bytes: total } = stage;
   for (const [index, part] of STACK.entries()) span(part, below(stage, index), stage[part]);
   span("over", budget, stage.over_budget_bytes);
   // The KV pool may begin anywhere in this band: that is how well the terms before it are known.

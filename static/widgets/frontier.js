@@ -25,13 +25,13 @@ export const createFrontier = (root, change) => {
   const [chart, point] = [find(root, ".chart"), find(root, ".point")];
   const part = (/** @type {string} */ name) => find(chart, `.${name}`);
   let x = logarithmic(1, 2, LEFT, RIGHT);
-  /** @type {Result | null} */
-  let latest = null;
+  /** @type {View | null} */
+  let view = null;
 
   /** @param {number} tokens @param {Gesture} gesture */
   function ask(tokens, gesture) {
     const total = Math.min(x.high, Math.max(LEAST_TOKENS, tokens));
-    if (latest) change(splitLike(latest, total), gesture);
+    if (view?.result) change(splitLike(view.result, total), gesture);
   }
 
   /** @param {PointerEvent} event @param {Gesture} gesture */
@@ -49,9 +49,11 @@ export const createFrontier = (root, change) => {
   on(chart, "pointerup", (event) => drag(event, "commit"));
   on(point, "keydown", (event) => {
     const factor = KEYS[event.key];
-    if (factor === undefined || !latest) return;
+    if (factor === undefined || !view?.result) return;
     event.preventDefault();
-    ask(rounded(workloadTokens(latest) * factor), "live");
+    // From what was asked last, which may not be answered yet.
+    const { input_tokens, output_tokens } = { ...view.result.chosen, ...view.flat };
+    ask(rounded((Number(input_tokens) + Number(output_tokens)) * factor), "live");
   });
   on(point, "keyup", ({ key }) => {
     if (key in KEYS) change({}, "commit");
@@ -83,10 +85,11 @@ export const createFrontier = (root, change) => {
 
   return {
     element: root,
-    update({ result, frontier }) {
-      latest = result;
+    update(next) {
+      view = next;
+      const { result, frontier } = next;
       const isDrawn = Boolean(result && frontier && frontier.points.length > 1);
-      show(chart, isDrawn);
+      show(root, isDrawn);
       if (isDrawn && result && frontier) draw(frontier, result);
     },
   };
