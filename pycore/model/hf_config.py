@@ -23,6 +23,7 @@ from pycore.model import (
     nemotron_h,
     olmo_hybrid,
     qwen_hybrid,
+    uneven_models,
     zamba2,
 )
 from pycore.model.config_fields import ConfigReader
@@ -36,6 +37,7 @@ READERS: Final[Mapping[str, ModelReader]] = {
     **dict.fromkeys(FAMILIES, read_uniform),
     **multimodal.READERS,
     **gemma4.READERS,
+    **uneven_models.READERS,
     **hybrid.READERS,
     **lfm2.READERS,
     **nemotron_h.READERS,

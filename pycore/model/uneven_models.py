@@ -1,0 +1,151 @@
+"""Models whose layers differ in heads and widths: Nemotron Super and MiMo-V2.
+
+Source: vLLM 0.33.0, model_executor/models/nemotron_nas.py and mimo_v2.py.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from pycore.model.assembly import Source, Surroundings, assemble
+from pycore.model.basics import read_length
+from pycore.model.completions import text_reader
+from pycore.model.config_fields import ConfigReader
+from pycore.model.grouped_mixers import Mixers, attention_inside, dressed
+from pycore.model.layers import (
+    AnyMixer,
+    DenseMlp,
+    FeedForward,
+    FullAttention,
+    Layer,
+    MoeMlp,
+    NoMixer,
+    SlidingWindowAttention,
+)
+from pycore.model.model import Model
+from pycore.model.rope import Rope, distinct_tables, read_rope
+from pycore.model.uneven_mixers import read_decilm, read_mimo_v2
+from pycore.units import round_up
+
+DECILM_MULTIPLE: Final = 256
+
+
+def decilm(reader: ConfigReader, architecture: str, name: str) -> Model:
+    """Nemotron from architecture search: layers without attention, MLPs of many widths."""
+    text = text_reader(reader)
+    has_bias = text.flag("attention_bias", default=False)
+    qkv_bias = text.flag("qkv_bias", default=has_bias) if text.has("qkv_bias") else has_bias
+    mixers = dressed(
+        read_decilm(text),
+        lambda attention: replace(attention, qkv_bias=qkv_bias, output_bias=has_bias),
+    )
+    hidden_size = text.integer("hidden_size")
+    layers = alike(
+        Layer(mixer, feed_forward, norms_of(hidden_size, mixer, feed_forward))
+        for mixer, feed_forward in zip(mixers, decilm_networks(text, hidden_size), strict=False)
+    )
+    around = Surroundings(
+        rotary_tables=distinct_tables(
+            [(read_rope(text), head_dim_of(mixers))], read_length(text)[1]
+        ),
+        tie_word_embeddings=text.flag("tie_word_embeddings", default=False),
+    )
+    return assemble(Source(reader, text, architecture, name), layers, around)
+
+
+def norms_of(
+    hidden_size: int, mixer: AnyMixer, feed_forward: FeedForward | None
+) -> tuple[int, ...]:
+    """One norm before each part that the layer has."""
+    parts = (not isinstance(mixer, NoMixer), feed_forward is not None)
+    return (hidden_size,) * sum(parts)
+
+
+def decilm_networks(text: ConfigReader, hidden_size: int) -> Iterator[FeedForward | None]:
+    """The MLP of each layer: of a stated width, or of a multiple rounded up to 256; or none."""
+    bias = text.flag("mlp_bias", default=False)
+    for index, block in enumerate(text.sequence("block_configs") or ()):
+        fields = block if isinstance(block, dict) else {}
+        part = ConfigReader(fields, f"{text.path}.block_configs[{index}]").part("ffn")
+        if part.flag("no_op", default=False):
+            yield None
+            continue
+        if not part.has("ffn_mult"):
+            yield DenseMlp(part.integer("intermediate_size"), bias=bias)
+            continue
+        width = int(2 * part.number("ffn_mult", default=1.0) * hidden_size / 3)
+        yield DenseMlp(max(DECILM_MULTIPLE, round_up(width, DECILM_MULTIPLE)), bias=bias)
+
+
+def head_dim_of(mixers: Mixers) -> int:
+    """The head width of the first attention."""
+    attention = next(filter(None, map(attention_inside, mixers)), None)
+    return 0 if attention is None else attention.head_dim
+
+
+def mimo_v2(reader: ConfigReader, architecture: str, name: str) -> Model:
+    """MiMo-V2: windowed layers with heads and a rotation of their own, experts in most layers."""
+    text = text_reader(reader)
+    bias = text.flag("attention_bias", default=False)
+    full_sinks = text.flag("add_full_attention_sink_bias", default=False)
+
+    def dress(attention: FullAttention) -> FullAttention:
+        return replace(attention, qkv_bias=bias, sinks=attention.sinks or full_sinks)
+
+    mixers = dressed(read_mimo_v2(text), dress)
+    norms = (text.integer("hidden_size"),) * 2
+    layers = alike(
+        Layer(mixer, feed_forward, norms)
+        for mixer, feed_forward in zip(mixers, mimo_networks(text, len(mixers)), strict=True)
+    )
+    ropes = [
+        (mimo_rope(text, mixer), attention.head_dim)
+        for mixer in dict.fromkeys(mixers)
+        if (attention := attention_inside(mixer)) is not None
+    ]
+    around = Surroundings(
+        rotary_tables=distinct_tables(ropes, read_length(text)[1]),
+        tie_word_embeddings=text.flag("tie_word_embeddings", default=False),
+    )
+    return assemble(Source(reader, text, architecture, name), layers, around)
+
+
+def mimo_rope(text: ConfigReader, mixer: AnyMixer) -> Rope:
+    """Windowed layers rotate from a base of their own; both rotate the same part of a head."""
+    windowed = isinstance(mixer, SlidingWindowAttention)
+    rope = read_rope(text, "sliding_attention" if windowed else "full_attention")
+    theta = text.number("swa_rope_theta", default=rope.theta) if windowed else rope.theta
+    return Rope(theta=theta, share=rope.share)
+
+
+def mimo_networks(text: ConfigReader, count: int) -> Iterator[FeedForward]:
+    """Routed experts where moe_layer_freq has a one, an MLP elsewhere."""
+    pattern = text.sequence("moe_layer_freq")
+    if pattern is None or len(pattern) < count:
+        raise text.missing("moe_layer_freq", "it says which layers have routed experts")
+    dense = DenseMlp(text.integer("intermediate_size"))
+    width = text.integer("moe_intermediate_size")
+    shared = text.optional_integer("n_shared_experts", minimum=0) or 0
+    routed = MoeMlp(
+        num_experts=text.integer("n_routed_experts"),
+        num_experts_per_tok=text.integer("num_experts_per_tok"),
+        moe_intermediate_size=width,
+        shared_intermediate_size=shared * width,
+        router_bias=text.text("topk_method") == "noaux_tc",
+        router_dtype="float32",
+    )
+    for is_routed in pattern[:count]:
+        yield routed if is_routed else dense
+
+
+def alike(layers: Iterator[Layer]) -> tuple[Layer, ...]:
+    """The layers in order; alike ones are one object."""
+    seen: dict[Layer, Layer] = {}
+    return tuple(seen.setdefault(layer, layer) for layer in layers)
+
+
+READERS: Final = {
+    "DeciLMForCausalLM": decilm,
+    "MiMoV2FlashForCausalLM": mimo_v2,
+    "MiMoV2ForCausalLM": mimo_v2,
+}
