@@ -37,6 +37,8 @@ class Ranks:
     enable_expert_parallel: bool
     compute_capability: tuple[int, int] | None = HOPPER
     engine_version: tuple[int, int] = NEWEST
+    is_compiled: bool = True
+    """False where the engine is told to run eagerly, and keeps some tables for other kernels."""
 
     @property
     def expert_ranks(self) -> int:
@@ -77,6 +79,7 @@ def ranks_of(scenario: Scenario, accelerator: Accelerator) -> Ranks:
         scenario.enable_expert_parallel,
         None if accelerator.vendor == "AMD" else accelerator.compute_capability or HOPPER,
         find_version(scenario.engine_version).version,
+        is_compiled=not scenario.enforce_eager,
     )
 
 

@@ -29,7 +29,7 @@ def read_parts(text: ConfigReader, architecture: str) -> Parts:
     """The layers and rotary tables of a text model of DeepSeek's kind."""
     mixers = read_mixers(text)
     has_indexer = architecture in UNCOMPILED
-    table = read_latent_rotary(text, fp32_when_scaled=has_indexer)
+    table = read_latent_rotary(text, is_compiled=not has_indexer)
     tables = 1
     if has_indexer and not text.flag("indexer_rope_interleave", default=False):
         # Keys of the indexer are rotated in another order, and so from a table of their own.

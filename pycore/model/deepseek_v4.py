@@ -137,7 +137,7 @@ def read_rotary_tables(
         layers = [index for index, own in enumerate(folds) if own == is_folded]
         if layers:
             length = folded_positions(reader, positions) if is_folded else positions
-            tables.append(RotaryTable(length, width, "float32", (layers[0], layers[-1])))
+            tables.append(RotaryTable(length, width, "float32", layers=(layers[0], layers[-1])))
     return tuple(tables)
 
 

@@ -11,6 +11,9 @@ from pycore.model.module_names import DECODER, ModuleNames
 from pycore.model.rotary import RotaryTable
 from pycore.model.tensors import OuterTensor
 
+KERNEL_WIDTHS: Final = (64, 128, 256, 512)
+"""What the kernels for float32 tables rotate."""
+
 LONGER_THAN_ANY: Final = 10**8
 """Positions of a rotary table are cut at this, so that nonsense stays finite."""
 
@@ -57,11 +60,11 @@ def corrects_router(text: ConfigReader) -> bool:
     return text.text("topk_method") == "noaux_tc"
 
 
-def read_latent_rotary(text: ConfigReader, *, fp32_when_scaled: bool = False) -> RotaryTable:
+def read_latent_rotary(text: ConfigReader, *, is_compiled: bool = True) -> RotaryTable:
     """The rotary table of the part of each head that is rotated.
 
-    Any scaling becomes DeepSeek's yarn, sized by the original length times the factor. Models
-    that the engine runs without compiling keep that table in float32, as its kernels want it.
+    Any scaling becomes DeepSeek's yarn, sized by the original length times the factor. Where the
+    engine does not compile a model, it keeps that table in float32, as its kernels want it.
     Source: vLLM 0.33.0, layers/rotary_embedding/deepseek_scaling_rope.py, config/vllm.py
     (DEFAULT_BREAKABLE_CUDAGRAPH_ARCHITECTURES).
     """
@@ -72,5 +75,6 @@ def read_latent_rotary(text: ConfigReader, *, fp32_when_scaled: bool = False) ->
         return RotaryTable(positions, width)
     original = scaling.integer("original_max_position_embeddings", default=positions)
     scaled = int(original * scaling.number("factor", default=1.0))
-    dtype = "float32" if fp32_when_scaled and width in (64, 128, 256, 512) else None
-    return RotaryTable(min(max(scaled, 0), LONGER_THAN_ANY), width, dtype)
+    eager = "float32" if width in KERNEL_WIDTHS else None
+    length = min(max(scaled, 0), LONGER_THAN_ANY)
+    return RotaryTable(length, width, None if is_compiled else eager, eager)

@@ -18,6 +18,8 @@ class RotaryTable:
     width: int
     dtype: str | None = None
     """None: the model's own."""
+    eager_dtype: str | None = None
+    """Its element type where the engine does not compile the model; None: the same."""
     layers: tuple[int, int] | None = None
     """The first and the last layer that use it; None where every pipeline stage has some."""
 
@@ -25,9 +27,10 @@ class RotaryTable:
         """Whether a stage that holds layers from ``first`` up to ``end`` needs it."""
         return self.layers is None or (self.layers[0] < end and self.layers[1] >= first)
 
-    def num_bytes(self, model_dtype: str) -> int:
+    def num_bytes(self, model_dtype: str, *, is_compiled: bool = True) -> int:
         """Bytes of the table on each rank."""
-        return self.positions * self.width * element_bytes(self.dtype or model_dtype)
+        own = self.dtype if is_compiled else self.eager_dtype or self.dtype
+        return self.positions * self.width * element_bytes(own or model_dtype)
 
 
 def read_rotary_table(

@@ -174,11 +174,11 @@ def outer_held(
     yield plainly("buffers", model.extra_buffer_bytes)
 
 
-def rotary_held(model: Model, dtype: str, first: int, end: int) -> Iterator[Held]:
+def rotary_held(model: Model, ranks: Ranks, dtype: str, first: int, end: int) -> Iterator[Held]:
     """The rotary tables of a stage that holds layers from ``first`` up to ``end``."""
     for table in model.rotary_tables:
         if table.is_among(first, end):
-            yield plainly("buffers", table.num_bytes(dtype))
+            yield plainly("buffers", table.num_bytes(dtype, is_compiled=ranks.is_compiled))
 
 
 def outer_tensors_held(

@@ -66,7 +66,7 @@ def stage_weights(
     for stage, count in enumerate(layers_by_stage(len(model.layers), ranks.pipeline_parallel_size)):
         parts: list[tuple[Held, int]] = [
             *((held, 1) for held in outer_held(model, ranks, dtype, stage, head)),
-            *((held, 1) for held in rotary_held(model, dtype, first, first + count)),
+            *((held, 1) for held in rotary_held(model, ranks, dtype, first, first + count)),
             *outer_tensors_held(model, ranks, dtype, quantization, stage),
         ]
         for kind, repeats in Counter(kinds[first : first + count]).items():

@@ -102,7 +102,8 @@ def test_a_rank_holds_whole_scale_blocks_of_the_shared_expert() -> None:
 def test_windows_without_folding_take_a_rotary_table_of_their_own() -> None:
     """Pro folds everywhere and has one table of 256 MiB; Flash has two, one for two layers."""
     whole, plain, folding = (
-        RotaryTable(1_048_576, 64, "float32", layers) for layers in ((0, 60), (0, 1), (2, 42))
+        RotaryTable(1_048_576, 64, "float32", layers=layers)
+        for layers in ((0, 60), (0, 1), (2, 42))
     )
     assert model_from_catalogue("deepseek-v4-pro", "").rotary_tables == (whole,)
     assert flash().rotary_tables == (plain, folding)
