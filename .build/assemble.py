@@ -53,7 +53,11 @@ def site_sources() -> list[Path]:
 def site_files(bundle: Bundle) -> dict[str, bytes]:
     """Return the whole site, by path."""
     renaming = rename_static()
-    files = {f"static/{renaming.names[path]}": data for path, data in renaming.contents.items()}
+    files = {
+        f"static/{renaming.names[path]}": data
+        for path, data in renaming.contents.items()
+        if not is_style(path)
+    }
     runtime = runtime_files()
     bundle_name = "static/" + hashed_name("bundle.bin", bundle.data)
     files |= runtime | {bundle_name: bundle.data}
@@ -65,12 +69,23 @@ def site_files(bundle: Bundle) -> dict[str, bytes]:
         "lock": {"info": lock_info(), "packages": {}},
     }
     preload = [f"static/{renaming.names[path]}" for path in reachable(renaming, ENTRY)]
-    page = finish_page(draw_page(), names=renaming.names, preload=preload, assets=assets)
+    page = finish_page(
+        draw_page(),
+        names=renaming.names,
+        styles={path: data.decode() for path, data in renaming.contents.items() if is_style(path)},
+        preload=preload,
+        assets=assets,
+    )
     version = version_of(files, page)
     page = page.replace("</head>", f'<meta name="napkin-build" content="{version}">\n</head>', 1)
     precached = sorted(files)
     files |= {"sw.js": service_worker(version, precached), "index.html": page.encode()}
     return files | licence_files()
+
+
+def is_style(path: str) -> bool:
+    """Whether a file goes into the page itself."""
+    return path.endswith(".css")
 
 
 def rename_static() -> Renaming:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from statistics import median, quantiles
 
+from browser_profile import Profiles
 from local_server import start_server
 from places import DIST
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 from report import Figure
 from worker_memory import memory_of
 
@@ -75,30 +76,23 @@ ASK_BATCH = """
 
 
 @contextmanager
-def ready_page(browser: Browser) -> Iterator[Page]:
+def ready_page(profiles: Profiles) -> Iterator[Page]:
     """Open the page over the loopback, unthrottled, with its core ready."""
     server = start_server(DIST)
-    context = browser.new_context()
-    page = context.new_page()
-    page.goto(f"http://127.0.0.1:{server.server_port}/")
-    page.locator('html[data-core="ready"]').wait_for(state="attached", timeout=120_000)
-    yield page
-    context.close()
+    with profiles() as context:
+        page = context.new_page()
+        page.goto(f"http://127.0.0.1:{server.server_port}/")
+        page.locator('html[data-core="ready"]').wait_for(state="attached", timeout=120_000)
+        yield page
     server.stop()
 
 
 @contextmanager
-def bare_worker(browser: Browser) -> Iterator[Page]:
-    """Open a page that starts no core of its own, and the worker in it."""
-    server = start_server(DIST)
-    context = browser.new_context()
-    page = context.new_page()
-    page.goto(f"http://127.0.0.1:{server.server_port}/")
-    page.locator('html[data-core="ready"]').wait_for(state="attached", timeout=120_000)
-    page.evaluate(START_WORKER)
-    yield page
-    context.close()
-    server.stop()
+def bare_worker(profiles: Profiles) -> Iterator[Page]:
+    """Open the page with a second worker, to be asked without the page's client."""
+    with ready_page(profiles) as page:
+        page.evaluate(START_WORKER)
+        yield page
 
 
 def sizings(start: int, count: int) -> list[str]:
@@ -111,9 +105,9 @@ def sizings(start: int, count: int) -> list[str]:
     ]
 
 
-def measure_knobs(browser: Browser) -> list[Figure]:
+def measure_knobs(profiles: Profiles) -> list[Figure]:
     """Move a knob of the real page, and time until the figure in the document has changed."""
-    with ready_page(browser) as page:
+    with ready_page(profiles) as page:
         page.evaluate(MOVE_KNOB, {"times": NUM_WARM_UP, "pause": 0})
         hurried: list[float] = page.evaluate(MOVE_KNOB, {"times": NUM_MOVES, "pause": 16})
         calm: list[float] = page.evaluate(MOVE_KNOB, {"times": NUM_MOVES, "pause": 150})
@@ -127,9 +121,9 @@ def measure_knobs(browser: Browser) -> list[Figure]:
     ]
 
 
-def measure_sizes(browser: Browser) -> list[Figure]:
+def measure_sizes(profiles: Profiles) -> list[Figure]:
     """Ask the worker itself, in batches, so that the messages' own time hardly counts."""
-    with bare_worker(browser) as page:
+    with bare_worker(profiles) as page:
         page.evaluate(ASK_BATCH, sizings(0, NUM_WARM_UP))
         batches: list[float] = []
         for turn in range(NUM_BATCHES):
@@ -148,9 +142,9 @@ def measure_sizes(browser: Browser) -> list[Figure]:
     ]
 
 
-def measure_memory(browser: Browser) -> list[Figure]:
+def measure_memory(profiles: Profiles) -> list[Figure]:
     """Answer ten thousand times and look at what is left."""
-    with bare_worker(browser) as page:
+    with bare_worker(profiles) as page:
         page.evaluate(ASK_BATCH, sizings(0, NUM_ANSWERS // 10))
         worker = page.workers[-1]
         before = memory_of(worker)

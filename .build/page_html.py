@@ -10,6 +10,8 @@ from typing import Any
 
 from console import BuildError
 
+STYLESHEET = re.compile(r'<link rel="stylesheet" href="static/([^"]+)"( media="[^"]+")?>')
+ENTRY = re.compile(r'<script type="module" src="[^"]+"></script>')
 REFERENCE = re.compile(r'\b(href|src)="(static/[^"#?]+)"')
 CHARSET = '<meta charset="utf-8">'
 POLICY = {
@@ -27,17 +29,52 @@ POLICY = {
 
 
 def finish_page(
-    drawn: str, *, names: Mapping[str, str], preload: list[str], assets: dict[str, Any]
+    drawn: str,
+    *,
+    names: Mapping[str, str],
+    styles: Mapping[str, str],
+    preload: list[str],
+    assets: dict[str, Any],
 ) -> str:
-    """Turn the drawn page into the one that is shipped."""
-    page = REFERENCE.sub(lambda match: f'{match[1]}="{renamed(match[2], names)}"', drawn)
-    policy = "; ".join(f"{name} {value}" for name, value in POLICY.items())
-    links = "".join(f'<link rel="modulepreload" href="{href}">' for href in preload)
+    """Turn the drawn page into the one that is shipped.
+
+    Nothing stands between the page's own bytes and its first paint: the styles go into it, and the
+    scripts are asked for when it has been read.
+    """
+    page, allowed = inline_styles(drawn, styles)
+    page = REFERENCE.sub(lambda match: f'{match[1]}="{renamed(match[2], names)}"', page)
+    policy = "; ".join(
+        f"{name} {value}" for name, value in (POLICY | {"style-src": allowed}).items()
+    )
+    script = one_match(ENTRY, page)
+    page = page.replace(script, "", 1)
+    links = "".join(f'<link rel="modulepreload" href="{href}">\n' for href in preload)
     page = insert_after(
         page, CHARSET, f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
     )
-    page = insert_before(page, "</head>", links)
-    return insert_before(page, "</body>", data_block("assets", assets))
+    return insert_before(page, "</body>", f"{data_block('assets', assets)}{links}{script}\n")
+
+
+def inline_styles(page: str, styles: Mapping[str, str]) -> tuple[str, str]:
+    """Put each stylesheet where its link is; return the page and the policy that allows just them."""
+    sources = ["'self'"]
+
+    def inline(match: re.Match[str]) -> str:
+        name, media = match.groups()
+        if name not in styles:
+            raise BuildError(f"index.html refers to {name}, which is not there", "mend index.html")
+        sources.append(style_hash(styles[name]))
+        return f"<style{media or ''}>{styles[name]}</style>"
+
+    return STYLESHEET.sub(inline, page), " ".join(sources)
+
+
+def one_match(pattern: re.Pattern[str], page: str) -> str:
+    """Return the one place where a pattern matches."""
+    found = pattern.findall(page)
+    if len(found) != 1:
+        raise BuildError(f"index.html must match {pattern.pattern} once", "mend index.html")
+    return str(found[0])
 
 
 def renamed(reference: str, names: Mapping[str, str]) -> str:

@@ -74,6 +74,7 @@ export function createCore({
   /** @param {State} next @param {string} [detail] */
   function enter(next, detail = "") {
     state = next;
+    document.documentElement.dataset.core = next;
     onState(next, detail);
   }
 

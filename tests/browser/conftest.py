@@ -7,22 +7,13 @@ from pathlib import Path
 
 import pytest
 from assemble import build_site
+from browser_profile import flags
 from chromium import find_chromium
 from local_server import QuietServer, start_server
 from places import DIST
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.browser.watching import Watch, address, wait_until_ready
-
-FLAGS = (
-    "--headless=new",
-    "--disable-gpu",
-    "--disable-quic",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-)
 
 
 @pytest.fixture(scope="session")
@@ -56,10 +47,8 @@ def chromium_path() -> Path:
 @pytest.fixture(scope="session")
 def browser(chromium_path: Path) -> Iterator[Browser]:
     """One Chromium; its sandbox is off only for root, who cannot have it."""
-    is_root = hasattr(os, "geteuid") and os.geteuid() == 0
-    flags = [*FLAGS, *(["--no-sandbox"] if is_root else [])]
     with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=str(chromium_path), args=flags)
+        running = playwright.chromium.launch(executable_path=str(chromium_path), args=flags())
         yield running
         running.close()
 
