@@ -217,7 +217,7 @@ def read_layers(inner: ConfigReader) -> dict[str, str]:
         raise inner.missing("quantized_layers", "MIXED_PRECISION names every module's form there")
     found: dict[str, str] = {}
     for name, value in layers.fields.items():
-        algorithm = value.get("quant_algo") if isinstance(value, Mapping) else None
+        algorithm = value.get("quant_algo") if isinstance(value, dict) else None
         if not isinstance(algorithm, str):
             raise layers.invalid(name, value, "an object with quant_algo")
         found[name] = algorithm.upper()

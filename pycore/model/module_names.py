@@ -32,7 +32,7 @@ FUSED: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 NUMBERED: Final = re.compile(r"(?:^|\.)(\d+)(?=\.)")
-EXPERT_NUMBER: Final = re.compile(r"(\.experts\.)\d+\..*")
+EXPERTS: Final = ".experts."
 WILD: Final = re.compile(r"[*?\[]")
 REPEATED_REPEAT: Final = re.compile(r"[*+}]\)+[*+{]")
 LONGEST_PATTERN: Final = 4000
@@ -101,13 +101,19 @@ class NameList:
         return self.general + own if own else self.general
 
 
+def expert_of(entry: str) -> str:
+    """An entry for one of many experts under the name of the first; others as they are."""
+    module, below, expert = entry.partition(EXPERTS)
+    return f"{module}{below}0" if below and expert[:1].isdigit() else entry
+
+
 def sort_names(entries: Iterable[str]) -> NameList:
     """Entries by layer; of an expert's many entries one is kept, since experts are one module."""
     result = NameList()
     seen: set[str] = set()
     for entry in entries:
         is_name = not entry.startswith("re:")
-        known_as = EXPERT_NUMBER.sub(r"\g<1>0", entry) if is_name and "*" not in entry else entry
+        known_as = expert_of(entry) if is_name and "*" not in entry else entry
         if known_as in seen:
             continue
         seen.add(known_as)

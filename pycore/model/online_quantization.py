@@ -73,7 +73,7 @@ def online(
 
 
 BLACKWELL_ONLY: Final = "nvfp4_per_token online quantization requires a Blackwell (SM100) GPU."
-PER_TOKEN_ONLY: Final = (
+ACTIVATIONS_TOO: Final = (
     "FP8 PTPC online quant requires a kernel that honors per-token activation quantization; "
     "MarlinFP8 is W8A16 weight-only. Requires SM89+ for Cutlass FP8 or ROCm MI3xx for rowwise "
     "scaled_mm."
@@ -84,7 +84,7 @@ ONLINE: Final = {
     # The engine takes the short name as the first of these.
     "fp8": online("fp8", FP8_WHOLE, FP8_WHOLE),
     "fp8_per_tensor": online("fp8_per_tensor", FP8_WHOLE, FP8_WHOLE),
-    "fp8_per_channel": online("fp8_per_channel", FP8_CHANNEL, FP8_CHANNEL, 89, PER_TOKEN_ONLY),
+    "fp8_per_channel": online("fp8_per_channel", FP8_CHANNEL, FP8_CHANNEL, 89, ACTIVATIONS_TOO),
     "fp8_per_block": online("fp8_per_block", BLOCKS, BLOCKS),
     "mxfp8": online("mxfp8", MXFP8, MXFP8),
     "mxfp4": online("mxfp4", MXFP4, FILLED_MXFP4),
