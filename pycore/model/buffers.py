@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pycore.model.latent import CompressedAttention, LatentAttention
+from pycore.model.latent import LatentAttention
 from pycore.model.layers import (
     AnyMixer,
     ChunkedLocalAttention,
@@ -53,15 +53,16 @@ def buffer_tensors(mixer: AnyMixer) -> Iterator[Tensor]:
         case LatentAttention():
             yield scales("self_attn.attn", mixer.num_scales)
         case KimiDeltaAttention(full_rank_gate=True):
-            width = 3 * mixer.num_heads * mixer.head_dim * mixer.conv_kernel
-            yield Vector(
-                "buffers", "self_attn.decode_conv1d_weight", width, split=True, dtype="float32"
-            )
-            yield Vector("buffers", "self_attn.decode_norm_weight", mixer.head_dim, dtype="float32")
-        case CompressedAttention():
-            return
+            yield from decoding_copies(mixer)
         case _:
             return
+
+
+def decoding_copies(mixer: KimiDeltaAttention) -> Iterator[Tensor]:
+    """Convolution and norm once more, as the fused decoding kernel reads them."""
+    width = 3 * mixer.num_heads * mixer.head_dim * mixer.conv_kernel
+    yield Vector("buffers", "self_attn.decode_conv1d_weight", width, split=True, dtype="float32")
+    yield Vector("buffers", "self_attn.decode_norm_weight", mixer.head_dim, dtype="float32")
 
 
 def scales(name: str, count: int) -> Vector:

@@ -85,28 +85,9 @@ def indexer_tensors(indexer: Indexer, query_width: int, hidden_size: int) -> Ite
 def compressed_tensors(mixer: CompressedAttention, hidden_size: int) -> Iterator[Tensor]:
     """DeepSeek-V4's attention: one key-value head, and an output projection in two steps."""
     heads, head_dim = mixer.num_attention_heads, mixer.head_dim
-    yield Linear(
-        "attention",
-        "attn.fused_wqa_wkv",
-        (whole(mixer.q_lora_rank), whole(head_dim)),
-        hidden_size,
-    )
+    yield from compressed_projections(mixer, hidden_size)
     yield Vector("attention", "attn.q_norm", mixer.q_lora_rank)
-    yield Linear("attention", "attn.wq_b", (Rows(heads * head_dim),), mixer.q_lora_rank)
     yield Vector("attention", "attn.kv_norm", head_dim)
-    yield Linear(
-        "attention",
-        "attn.wo_a",
-        (Rows(mixer.o_groups * mixer.o_lora_rank),),
-        heads * head_dim // mixer.o_groups,
-    )
-    yield Linear(
-        "attention",
-        "attn.wo_b",
-        (whole(hidden_size),),
-        mixer.o_groups * mixer.o_lora_rank,
-        columns_split=True,
-    )
     yield Vector(
         "attention",
         "attn.attn_sink",
@@ -121,6 +102,31 @@ def compressed_tensors(mixer: CompressedAttention, hidden_size: int) -> Iterator
         )
     if mixer.compress_ratio == 4:
         yield from compressed_indexer_tensors(mixer, hidden_size)
+
+
+def compressed_projections(mixer: CompressedAttention, hidden_size: int) -> Iterator[Tensor]:
+    """Down to a low rank and up to all heads; out again by groups of heads, then all together."""
+    heads, head_dim = mixer.num_attention_heads, mixer.head_dim
+    yield Linear(
+        "attention",
+        "attn.fused_wqa_wkv",
+        (whole(mixer.q_lora_rank), whole(head_dim)),
+        hidden_size,
+    )
+    yield Linear("attention", "attn.wq_b", (Rows(heads * head_dim),), mixer.q_lora_rank)
+    yield Linear(
+        "attention",
+        "attn.wo_a",
+        (Rows(mixer.o_groups * mixer.o_lora_rank),),
+        heads * head_dim // mixer.o_groups,
+    )
+    yield Linear(
+        "attention",
+        "attn.wo_b",
+        (whole(hidden_size),),
+        mixer.o_groups * mixer.o_lora_rank,
+        columns_split=True,
+    )
 
 
 def compressor_tensors(

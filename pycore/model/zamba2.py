@@ -13,9 +13,10 @@ from typing import Final
 from pycore.model.assembly import Source, Surroundings, assemble
 from pycore.model.completions import text_reader
 from pycore.model.config_fields import ConfigReader
+from pycore.model.feed_forward_parameters import gated_mlp_tensors
 from pycore.model.layers import AnyMixer, Layer, ParallelMixers
 from pycore.model.model import Model
-from pycore.model.parameters import attention_tensors, gated_mlp_tensors
+from pycore.model.parameters import attention_tensors
 from pycore.model.recurrent_mixers import read_zamba2
 from pycore.model.rotary import RotaryTable, read_rotary_table
 from pycore.model.tensors import Linear, OuterTensor, Rows, Split, Tensor, Vector
