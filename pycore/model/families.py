@@ -36,6 +36,8 @@ class Moe:
     shared_name: str = "mlp.shared_experts"
     router_bias: Flag | bool = False
     router_bias_counts: bool = True
+    blackwell_routing: Flag | bool = True
+    """Whether Blackwell's expert kernels know how the router chooses (layers.MoeMlp)."""
     router_dtype: str | None = None
     expert_bias: bool = False
     router_linear_bias: bool = False
@@ -88,6 +90,7 @@ ERNIE_BIAS: Final = Flag("use_bias")
 DEEPSEEK_STYLE: Final = Moe(
     num_experts=("n_routed_experts",),
     shared_count=("n_shared_experts",),
+    blackwell_routing=Flag("norm_topk_prob", default=True),
     router_bias=True,
     router_dtype="float32",
     first_dense=("first_k_dense_replace",),
@@ -161,14 +164,17 @@ FAMILIES: Final[dict[str, Family]] = {
     "Qwen2MoeForCausalLM": Family(
         qkv_bias=Flag("qkv_bias", default=True),
         moe=Moe(
-            shared_width=("shared_expert_intermediate_size",), shared_gate=True, sparse_step=True
+            shared_width=("shared_expert_intermediate_size",),
+            shared_gate=True,
+            sparse_step=True,
+            blackwell_routing=Flag("norm_topk_prob"),
         ),
     ),
     "Qwen3MoeForCausalLM": Family(
         qkv_bias=BIAS,
         output_bias=BIAS,
         qk_norm="head",
-        moe=Moe(sparse_step=True),
+        moe=Moe(sparse_step=True, blackwell_routing=Flag("norm_topk_prob")),
         ends_on_every_stage=True,
     ),
     "Glm4MoeForCausalLM": Family(
@@ -190,6 +196,7 @@ FAMILIES: Final[dict[str, Family]] = {
         mlp_bias=ERNIE_BIAS,
         moe=Moe(
             num_experts=("moe_num_experts",),
+            blackwell_routing=False,
             experts_per_tok=("moe_k",),
             shared_count=("moe_num_shared_experts",),
             router_bias=True,
@@ -205,6 +212,7 @@ FAMILIES: Final[dict[str, Family]] = {
         qk_norm_flag=Flag("use_qk_norm"),
         moe=Moe(
             experts_per_tok=("moe_topk",),
+            blackwell_routing=False,
             width=("moe_intermediate_size", "intermediate_size"),
             shared_count=("num_shared_expert",),
         ),
@@ -258,7 +266,11 @@ FAMILIES: Final[dict[str, Family]] = {
         output_bias=BIAS,
         norm_bias=True,
         head_bias=Flag("lm_head_bias"),
-        moe=Moe(num_experts=("num_local_experts",), width=("intermediate_size",)),
+        moe=Moe(
+            num_experts=("num_local_experts",),
+            width=("intermediate_size",),
+            blackwell_routing=False,
+        ),
     ),
     "GptOssForCausalLM": Family(
         qkv_bias=True,

@@ -202,4 +202,5 @@ def read_moe(reader: ConfigReader, moe: Moe) -> MoeMlp:
         shared_name=moe.shared_name,
         expert_bias=moe.expert_bias,
         router_linear_bias=moe.router_linear_bias,
+        blackwell_routing=resolve(reader, moe.blackwell_routing),
     )
