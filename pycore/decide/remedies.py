@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Final
 
 from pycore.decide.knobs import Change, single
 from pycore.engine.refusals import Refusal
@@ -9,8 +10,9 @@ from pycore.scenario import Scenario
 from pycore.sizing.result import SizeResult
 from pycore.sizing.size import size
 
-MOST_REMEDIES = 5
-LARGEST_TENSOR_PARALLEL = 64
+MOST_REMEDIES: Final = 5
+LARGEST_TENSOR_PARALLEL: Final = 64
+MOST_STAGES: Final = 16
 
 
 def with_remedies(scenario: Scenario, result: SizeResult) -> SizeResult:
@@ -24,7 +26,8 @@ def with_remedies(scenario: Scenario, result: SizeResult) -> SizeResult:
         remedy = tried(quiet, change)
         if remedy is not None:
             found.append(remedy)
-        if len(found) == MOST_REMEDIES:
+        # Once more GPUs have cured it, still more of them are no cheaper.
+        if len(found) == MOST_REMEDIES or (remedy is not None and adds_gpus(quiet, change)):
             break
     return replace(result, refusals=(replace(first, remedies=tuple(found)), *others))
 
@@ -50,9 +53,9 @@ def changes_for(scenario: Scenario, result: SizeResult, refusal: Refusal) -> Ite
     match refusal.kind:
         case "kv_cache_too_small":
             yield from length_changes(result)
-            yield from memory_changes(scenario)
+            yield from memory_changes(scenario, result)
         case "weights_exceed_budget" | "no_memory_for_kv_cache":
-            yield from memory_changes(scenario)
+            yield from memory_changes(scenario, result)
         case "dtype_not_on_accelerator":
             yield single("dtype", "float16", "--dtype half")
         case "quantisation_not_on_accelerator" | "unsupported_quantisation":
@@ -74,7 +77,7 @@ def length_changes(result: SizeResult) -> Iterator[Change]:
         yield single("max_model_len", rounded, f"--max-model-len {rounded}")
 
 
-def memory_changes(scenario: Scenario) -> Iterator[Change]:
+def memory_changes(scenario: Scenario, result: SizeResult) -> Iterator[Change]:
     """More room for the KV cache, or less need of it."""
     if scenario.kv_cache_dtype == "auto":
         yield single("kv_cache_dtype", "fp8", "--kv-cache-dtype fp8")
@@ -84,10 +87,31 @@ def memory_changes(scenario: Scenario) -> Iterator[Change]:
         yield single("enforce_eager", True, "--enforce-eager")
     if scenario.quantization is None:
         yield single("quantization", "fp8", "fp8 weights")
+    yield from gpu_changes(scenario, result)
+
+
+def gpu_changes(scenario: Scenario, result: SizeResult) -> Iterator[Change]:
+    """More GPUs: TP up to what one node has, then pipeline stages over more nodes."""
+    per_node = result.chosen.get("accelerators_per_node")
+    most = per_node if isinstance(per_node, int) else LARGEST_TENSOR_PARALLEL
     ranks = scenario.tensor_parallel_size * 2
-    while ranks <= LARGEST_TENSOR_PARALLEL:
+    while ranks <= most:
         yield single("tensor_parallel_size", ranks, f"TP {ranks}")
         ranks *= 2
+    widest = max(ranks // 2, scenario.tensor_parallel_size)
+    stages = scenario.pipeline_parallel_size * 2
+    while stages <= MOST_STAGES:
+        changes = {"tensor_parallel_size": widest, "pipeline_parallel_size": stages}
+        yield Change("pipeline_parallel_size", stages, f"TP {widest} × PP {stages}", changes)
+        stages *= 2
+
+
+def adds_gpus(scenario: Scenario, change: Change) -> bool:
+    """Whether a change takes more GPUs than the scenario has."""
+    ranks = change.changes.get("tensor_parallel_size", scenario.tensor_parallel_size)
+    stages = change.changes.get("pipeline_parallel_size", scenario.pipeline_parallel_size)
+    here = scenario.tensor_parallel_size * scenario.pipeline_parallel_size
+    return isinstance(ranks, int) and isinstance(stages, int) and ranks * stages > here
 
 
 def utilization_changes(scenario: Scenario, result: SizeResult) -> Iterator[Change]:
