@@ -11,7 +11,12 @@ const job = JSON.parse(readFileSync(process.argv[2] ?? "", "utf8"));
 
 async function freeze() {
   const { loadPyodide } = await import(pathToFileURL(join(job.pyodide, "pyodide.mjs")).href);
-  const python = await loadPyodide({ indexURL: job.pyodide, packageBaseUrl: job.pyodide });
+  const python = await loadPyodide({
+    indexURL: job.pyodide,
+    packageBaseUrl: job.pyodide,
+    // Code keeps its lines and not its columns: a traceback still says where, in a third less.
+    env: { PYTHONNODEBUGRANGES: "1" },
+  });
   for (const [path, text] of Object.entries(job.sources)) {
     const full = `/napkin/${path}`;
     python.FS.mkdirTree(dirname(full));

@@ -1,8 +1,10 @@
 """A static server as hosts have it: right types, gzip where accepted, caching by name."""
 
+import contextlib
 import gzip
 import mimetypes
 import re
+import socket
 import threading
 from functools import cache
 from http import HTTPStatus
@@ -109,10 +111,28 @@ class QuietServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
+    def __init__(self, address: tuple[str, int], handler: type[StaticHandler]) -> None:
+        super().__init__(address, handler)
+        self.connections: set[socket.socket] = set()
+
+    def get_request(self) -> tuple[socket.socket, object]:
+        """Remember each connection, to be able to end it."""
+        connection, address = super().get_request()
+        self.connections.add(connection)
+        return connection, address
+
+    def shutdown_request(self, request: socket.socket | tuple[bytes, socket.socket]) -> None:
+        """Forget a connection that is over."""
+        super().shutdown_request(request)
+        self.connections -= {request}
+
     def stop(self) -> None:
-        """Stop serving and give the port back."""
+        """Stop serving, end what is open and give the port back."""
         self.shutdown()
         self.server_close()
+        for connection in list(self.connections):
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Ignore connections that the browser dropped."""

@@ -92,3 +92,17 @@ def test_a_hashed_name_is_kept_for_ever_and_the_page_is_asked_for_again(
 def test_what_is_not_in_the_folder_is_not_found(server: QuietServer, path: str) -> None:
     """Whatever way the path is written."""
     assert get(server, path).status == 404
+
+
+def test_a_stopped_server_ends_the_connections_that_are_open(folder: Path) -> None:
+    """A browser keeps some open; a page that is tested offline must not be served over one."""
+    server = start_server(folder)
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+    connection.request("GET", "/")
+    connection.getresponse().read()
+    server.stop()
+    with pytest.raises((ConnectionError, http.client.RemoteDisconnected)):
+        for _ in range(2):
+            connection.request("GET", "/")
+            connection.getresponse().read()
+    connection.close()
