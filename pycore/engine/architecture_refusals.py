@@ -8,16 +8,29 @@ from typing import Final
 
 from pycore.engine.mixer_specs import recurrent_of
 from pycore.engine.refusals import Refusal, working_sizes
+from pycore.engine.shards import layers_by_stage
 from pycore.engine.versions import parse_version
+from pycore.model.layers import AnyMixer, SharedKeyValueAttention
 from pycore.model.model import Model, distinct_layers
 from pycore.model.recurrent import Mamba2, Recurrent
 from pycore.scenario import Scenario
 
-# The last version that ran a class which neither the engine nor transformers has any more.
+# The last version that ran a class which neither the engine nor transformers has any more, or
+# which the engine cannot run through transformers (attention across to a tower's output).
 LAST_VERSIONS: Final = {
-    "MiniMaxM1ForCausalLM": (0, 23),
-    "MiniMaxText01ForCausalLM": (0, 23),
+    "AquilaForCausalLM": "0.24.0",
+    "BaichuanForCausalLM": "0.23.0",
+    "BaiChuanForCausalLM": "0.23.0",
+    "MiniMaxM1ForCausalLM": "0.23.0",
+    "MiniMaxText01ForCausalLM": "0.23.0",
+    "MllamaForConditionalGeneration": "0.10.2",
+    "MPTForCausalLM": "0.28.0",
+    "MptForCausalLM": "0.28.0",
+    "Phi3SmallForCausalLM": "0.9.2",
 }
+
+# Classes that are counted here but sized for no version: what older ones kept is not known.
+NEVER_SIZED: Final = ("MllamaForConditionalGeneration", "Phi3SmallForCausalLM")
 
 
 def architecture_refusals(scenario: Scenario, model: Model) -> tuple[Refusal, ...]:
@@ -26,6 +39,7 @@ def architecture_refusals(scenario: Scenario, model: Model) -> tuple[Refusal, ..
         dropped_class(scenario, model),
         no_pipeline(scenario, model),
         odd_states(scenario, model),
+        divided_sharing(scenario, model),
     )
     return tuple(refusal for refusal in found if refusal is not None)
 
@@ -33,13 +47,16 @@ def architecture_refusals(scenario: Scenario, model: Model) -> tuple[Refusal, ..
 def dropped_class(scenario: Scenario, model: Model) -> Refusal | None:
     """A class that this version has no longer."""
     last = LAST_VERSIONS.get(model.architecture)
-    if last is None or parse_version(scenario.engine_version) <= last:
+    if last is None:
+        return None
+    is_old = parse_version(scenario.engine_version) <= parse_version(last)
+    if is_old and model.architecture not in NEVER_SIZED:
         return None
     return Refusal(
         "unsupported_architecture",
-        f"Model architecture {model.architecture} was supported in vLLM until "
-        f"v{last[0]}.{last[1]}.0, and is not supported anymore. Please use an older version of "
-        "vLLM if you want to use this model architecture.",
+        f"Model architecture {model.architecture} was supported in vLLM until v{last}, and is not "
+        "supported anymore. Please use an older version of vLLM if you want to use this model "
+        "architecture.",
         "engine_version",
     )
 
@@ -55,6 +72,37 @@ def no_pipeline(scenario: Scenario, model: Model) -> Refusal | None:
         "pipeline_parallel_size",
         (1,),
     )
+
+
+def divided_sharing(scenario: Scenario, model: Model) -> Refusal | None:
+    """Layers that read the keys and values of a layer which is on another stage of the pipeline.
+
+    Source: vLLM 0.33.0, layers/attention/attention.py (validate_kv_sharing_target).
+    """
+    stages = scenario.pipeline_parallel_size
+    mixers = [layer.mixer for layer in model.layers]
+    shared = [index for index, mixer in enumerate(mixers) if is_sharer(mixer)]
+    if stages == 1 or not shared:
+        return None
+    # The last layer of each kind, with a window or without, keeps for all that share.
+    keepers = {type(mixer): index for index, mixer in enumerate(mixers[: shared[0]])}
+    keeper = min(keepers.values(), default=0)
+    last_stage = len(mixers) - layers_by_stage(len(mixers), stages)[-1]
+    if keeper >= last_stage:
+        return None
+    return Refusal(
+        "pipeline_parallel",
+        f"ValueError: Specified KV sharing target layer for model.layers."
+        f"{max(last_stage, shared[0])}.self_attn.attn is not valid: target layer "
+        f"model.layers.{keeper}.self_attn.attn is not a valid Attention layer in the model.",
+        "pipeline_parallel_size",
+        (1,),
+    )
+
+
+def is_sharer(mixer: AnyMixer) -> bool:
+    """Whether a layer keeps no keys and values but reads an earlier one's."""
+    return isinstance(mixer, SharedKeyValueAttention)
 
 
 def odd_states(scenario: Scenario, model: Model) -> Refusal | None:

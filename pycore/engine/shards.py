@@ -70,6 +70,20 @@ class Ranks:
         return self.enable_expert_parallel and self.expert_ranks > 1
 
 
+def layers_by_stage(num_layers: int, pipeline_parallel_size: int) -> tuple[int, ...]:
+    """Layers of each pipeline stage.
+
+    An equal share each; what is left over goes to the stages before the last, from the last but
+    one backwards, since the last also holds the head.
+    Source: vLLM 0.33.0, distributed/utils.py, get_pp_indices.
+    """
+    share, rest = divmod(num_layers, pipeline_parallel_size)
+    sizes = [share] * pipeline_parallel_size
+    for stage in range(rest):
+        sizes[-(stage + 2)] += 1
+    return tuple(sizes)
+
+
 def ranks_of(scenario: Scenario, accelerator: Accelerator) -> Ranks:
     """How the scenario spreads its model, and on what; a GPU of one's own counts as a Hopper."""
     return Ranks(

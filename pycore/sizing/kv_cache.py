@@ -7,8 +7,8 @@ from pycore.engine.cache_settings import CacheSettings
 from pycore.engine.kv_groups import KVCachePlan, plan
 from pycore.engine.kv_specs import RequestLimits
 from pycore.engine.layer_specs import CacheLayers, cache_layers
+from pycore.engine.shards import layers_by_stage
 from pycore.model.model import Model
-from pycore.sizing.weights import layers_by_stage
 
 
 @dataclass(frozen=True, slots=True)

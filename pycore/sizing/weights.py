@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pycore.engine.shards import Ranks
+from pycore.engine.shards import Ranks, layers_by_stage
 from pycore.model.model import Model
 from pycore.model.module_forms import head_form, layer_forms
 from pycore.model.quantization import Quantization
@@ -32,20 +32,6 @@ class StageWeights:
     def num_bytes(self) -> int:
         """All components together."""
         return sum(self.bytes_by_component.values())
-
-
-def layers_by_stage(num_layers: int, pipeline_parallel_size: int) -> tuple[int, ...]:
-    """Layers of each pipeline stage.
-
-    An equal share each; what is left over goes to the stages before the last, from the last but
-    one backwards, since the last also holds the head.
-    Source: vLLM 0.33.0, distributed/utils.py, get_pp_indices.
-    """
-    share, rest = divmod(num_layers, pipeline_parallel_size)
-    sizes = [share] * pipeline_parallel_size
-    for stage in range(rest):
-        sizes[-(stage + 2)] += 1
-    return tuple(sizes)
 
 
 @lru_cache(maxsize=256)

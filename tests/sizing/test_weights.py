@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pycore.engine.shards import Ranks
+from pycore.engine.shards import Ranks, layers_by_stage
 from pycore.model.catalogue import model_from_catalogue
 from pycore.model.layers import FullAttention
-from pycore.sizing.weights import layers_by_stage, stage_weights
+from pycore.sizing.weights import stage_weights
 
 ONE = Ranks(1, 1, 1, enable_expert_parallel=False)
 
