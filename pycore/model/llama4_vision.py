@@ -6,11 +6,12 @@ Source: vLLM 0.33.0, model_executor/models/mllama4.py; transformers 5.24.0,
 models/llama4/configuration_llama4.py for what a config leaves out.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Final
 
 from pycore.model.config_fields import ConfigReader
-from pycore.model.tensors import OuterTensor, Tensor, Vector
+from pycore.model.tensors import Linear, OuterTensor, Tensor, Vector
 from pycore.model.tower_parts import (
     TOWER,
     by_heads,
@@ -46,11 +47,17 @@ def llama4_tower(vision: ConfigReader, text: ConfigReader) -> tuple[OuterTensor,
         TOWER, "vision_model.rotary_emb", tokens * (width // heads // 2) * 2, dtype="float32"
     )
     return (
-        *placed(ends(vision, width, tokens)),
-        *placed(block(vision, width, heads), vision.integer("num_hidden_layers")),
-        *placed(projectors(vision, text)),
+        *placed(kept(ends(vision, width, tokens))),
+        *placed(kept(block(vision, width, heads)), vision.integer("num_hidden_layers")),
+        *placed(kept(projectors(vision, text))),
         *made_here([table]),
     )
+
+
+def kept(tensors: Iterable[Tensor]) -> Iterator[Tensor]:
+    """Tensors that no checkpoint quantises: the engine makes them without asking."""
+    for tensor in tensors:
+        yield replace(tensor, quantisable=False) if isinstance(tensor, Linear) else tensor
 
 
 def ends(vision: ConfigReader, width: int, tokens: int) -> Iterator[Tensor]:

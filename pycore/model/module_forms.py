@@ -69,9 +69,13 @@ def head_form(model: Model, quantization: Quantization | None) -> WeightFormat |
 def outer_form(
     model: Model, quantization: Quantization | None, tensor: Tensor
 ) -> WeightFormat | None:
-    """The form of a tensor that stands around the layers; of a tower's blocks the first speaks."""
+    """The form of a tensor that stands around the layers."""
     if quantization is None or not isinstance(tensor, Linear) or not tensor.quantisable:
         return None
-    number = NUMBERED.search(tensor.name)
-    block = None if number is None else int(number[1])
-    return chooser(model, quantization)(module_of(tensor, layer=block))
+    return chooser(model, quantization)(outer_module(tensor))
+
+
+def outer_module(linear: Linear) -> Module:
+    """The engine's module of a linear around the layers; of a tower's blocks the first speaks."""
+    number = NUMBERED.search(linear.name)
+    return module_of(linear, layer=None if number is None else int(number[1]))

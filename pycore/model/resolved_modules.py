@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from pycore.model.model import Model
-from pycore.model.module_forms import chooser, module_of, quantisable
+from pycore.model.module_forms import chooser, module_of, outer_module, quantisable
 from pycore.model.module_names import Module
 from pycore.model.quantization import method_name
 from pycore.model.quantization_rule import Quantization
@@ -84,7 +84,9 @@ def table_of(model: Model, quantization: Quantization) -> dict[str, dict[str, st
             module = module_of(linear, prefix, index)
             name = quantization.name_of(module, choose(module))
             own = found.setdefault(module.name.removeprefix(prefix), {})
-            own.setdefault(name, []).append(index)
+            layers = own.setdefault(name, [])
+            if layers[-1:] != [index]:
+                layers.append(index)
     table = {
         name: {form: ranges_text(layers) for form, layers in own.items()}
         for name, own in found.items()
@@ -99,4 +101,4 @@ def outer_modules(model: Model) -> Iterable[Module]:
     yield Module(model.names.head, "head")
     for outer in model.outer_tensors:
         if isinstance(outer.tensor, Linear) and outer.tensor.quantisable:
-            yield module_of(outer.tensor)
+            yield outer_module(outer.tensor)

@@ -7,6 +7,7 @@ import pytest
 
 from pycore.bridge import answer
 from pycore.data import rows
+from pycore.engine.shards import Ranks
 from pycore.errors import InvalidRequest
 from pycore.model.catalogue import model_from_catalogue, model_from_text
 from pycore.model.config_fields import ConfigReader
@@ -14,7 +15,9 @@ from pycore.model.hf_quant_config import with_hf_quant_config
 from pycore.model.model import Model
 from pycore.model.module_forms import head_form, layer_forms
 from pycore.model.quantization import read_quantization
+from pycore.sizing.weights import stage_weights
 
+ONE_RANK = Ranks(1, 1, 1, enable_expert_parallel=False)
 LLAMA: dict[str, Any] = {
     "architectures": ["LlamaForCausalLM"],
     "model_type": "llama",
@@ -260,6 +263,24 @@ def sized(config: object) -> object:
     """The whole answer for ``config`` on two H100."""
     request = {"config": config, "accelerator": "h100-sxm-80gb", "tensor_parallel_size": 2}
     return json.loads(answer(json.dumps(request)))["result"]
+
+
+def test_a_tower_is_kept_as_the_first_of_its_blocks_is() -> None:
+    """ModelOpt's Gemma 4 leaves its tower alone, by names that end in a star."""
+    row = next(row for row in rows("models") if row["id"] == "gemma-4-26b-a4b")
+    assert isinstance(row["config"], dict)
+    listed = ["lm_head", "model.vision_tower*", "model.embed_vision*"]
+
+    def tower_bytes(ignored: list[str] | None) -> int:
+        config = dict(row["config"])
+        if ignored is not None:
+            fp8 = {"quant_method": "modelopt", "quant_algo": "NVFP4", "ignore": ignored}
+            config["quantization_config"] = fp8
+        model = model_of_text(json.dumps(config))
+        (stage,) = stage_weights(model, ONE_RANK, "bfloat16", model.quantization)
+        return stage.bytes_by_component["tower"]
+
+    assert tower_bytes(listed) == tower_bytes(None)
 
 
 @pytest.mark.parametrize(
