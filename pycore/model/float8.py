@@ -82,7 +82,9 @@ def read_fp8(section: ConfigReader) -> Quantization:
 
 def read_fp8_format(section: ConfigReader, scale_bits: int = 32) -> WeightFormat:
     """The form of a linear, by the section's block size and activation scheme."""
-    scheme = section.text("activation_scheme", default="dynamic")
+    scheme = section.text("activation_scheme")
+    if not scheme:
+        scheme = section.defaulted["activation_scheme"] = "dynamic"
     if scheme not in ("static", "dynamic"):
         raise section.invalid("activation_scheme", scheme, "static or dynamic")
     block = read_block(section)

@@ -16,7 +16,7 @@ from pycore.model.integer_groups import read_awq, read_bitsandbytes, read_gptq
 from pycore.model.modelopt import METHODS as MODELOPT_METHODS
 from pycore.model.modelopt import read_modelopt, read_mxfp8
 from pycore.model.online_quantization import ONLINE
-from pycore.model.quantization_rule import Quantization
+from pycore.model.quantization_rule import Quantization, unsupported
 from pycore.model.resolved_table import with_table
 
 __all__ = ["ONLINE", "Quantization", "read_quantization"]
@@ -37,18 +37,24 @@ def read_quantization(reader: ConfigReader) -> Quantization | None:
     """The checkpoint's own quantisation, or None when its weights are in the model's dtype."""
     section = quantization_section(reader)
     if section is None:
+        refuse_mlx(reader, "quantization")
         return None
     method = method_name(section)
     if method == "":
+        refuse_mlx(reader, "quantization_config")
         return None
+    return with_table(section, read_method(reader, section, method))
+
+
+def read_method(reader: ConfigReader, section: ConfigReader, method: str) -> Quantization:
+    """What a method says; some depend on the model that it stands in."""
     model_type = reader.text("model_type")
     if is_kimi_k3(reader) and section.text("format") == "mxfp4-pack-quantized":
         method = "mxfp4"
     if method == "fp8" and model_type == "deepseek_v4":
-        found = read_deepseek_v4(section, reader.text("expert_dtype", default="fp4"))
-        return with_table(section, found)
+        return read_deepseek_v4(section, reader.text("expert_dtype", default="fp4"))
     if method == "mxfp4":
-        return with_table(section, read_mxfp4(section, is_gpt_oss=model_type == "gpt_oss"))
+        return read_mxfp4(section, is_gpt_oss=model_type == "gpt_oss")
     if method not in READERS:
         raise InvalidRequest(
             f"{section.path}.quant_method",
@@ -56,7 +62,14 @@ def read_quantization(reader: ConfigReader) -> Quantization | None:
             f"weights quantised with {method[:40]} cannot be sized yet",
             (*READERS, "mxfp4"),
         )
-    return with_table(section, READERS[method](section))
+    return READERS[method](section)
+
+
+def refuse_mlx(reader: ConfigReader, name: str) -> None:
+    """Refuse what MLX writes: bits and groups without a method, which no GPU engine loads."""
+    fields = reader.fields.get(name)
+    if isinstance(fields, dict) and {"bits", "group_size"} <= set(fields):
+        raise unsupported(reader, name, "weights quantised for MLX")
 
 
 def is_kimi_k3(reader: ConfigReader) -> bool:

@@ -33,6 +33,14 @@ def notes_of(deployment: Deployment) -> tuple[dict[str, str], ...]:
                 "message": f"The config leaves out: {named} (transformers' own default).",
             }
         )
+    if model.quantization is None and model.config_read.get("quantization_config"):
+        notes.append(
+            {
+                "kind": "quantization_ignored",
+                "message": "The checkpoint's description of its quantisation names no method that "
+                "the engine knows it by, so the engine makes its weights in the model's dtype.",
+            }
+        )
     if not deployment.settings.version.established:
         notes.append(
             {

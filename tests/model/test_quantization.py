@@ -88,10 +88,21 @@ def test_other_engines_formats_are_not_yet(method: str) -> None:
     assert "cannot be sized yet" in failure["message"]
 
 
+@pytest.mark.parametrize("key", ["quantization", "quantization_config"])
+def test_mlx_is_not_yet(key: str) -> None:
+    """Its configs name bits and groups, and no method; they are not weights in bfloat16."""
+    config = {**LLAMA, key: {"group_size": 64, "bits": 4}}
+    request = {"config": config, "accelerator": "h100-sxm-80gb"}
+    failure = json.loads(answer(json.dumps(request)))["failure"]
+    assert failure["field"].startswith(f"config.{key}")
+    assert "MLX cannot be sized yet" in failure["message"]
+
+
 def test_a_modelopt_file_without_its_producer_is_ignored_as_the_engine_does() -> None:
     """Nemotron-3-Super-FP8's published copy lacks it: vLLM makes its weights in bfloat16."""
     bare = {"quantization": MODELOPT_FP8["quantization"]}
     assert result(bare)["chosen"]["quantization"] is None
+    assert "quantization_ignored" in [note["kind"] for note in result(bare)["notes"]]
     assert result(bare)["weights_bytes_per_rank"] == result(None)["weights_bytes_per_rank"]
 
 
@@ -132,6 +143,17 @@ def test_the_kv_cache_follows_the_checkpoints_scheme_not_its_weights(
     assert result(quantization)["chosen"]["kv_cache_dtype"] == kv_cache_dtype
     given = result(quantization, kv_cache_dtype="bfloat16")
     assert given["chosen"]["kv_cache_dtype"] == "bfloat16"
+
+
+def test_what_a_checkpoint_leaves_out_of_its_method_is_said() -> None:
+    """Completed as transformers' own classes would: GPTQ symmetric, fp8 with dynamic scales."""
+    gptq = {"quant_method": "gptq", "bits": 4, "group_size": 128, "desc_act": False}
+    for quantization, named in (
+        (gptq, "sym = True"),
+        ({"quant_method": "fp8"}, "activation_scheme = dynamic"),
+    ):
+        notes = {note["kind"]: note["message"] for note in result(quantization)["notes"]}
+        assert named in notes["defaulted_fields"]
 
 
 def test_a_config_goes_before_hf_quant_config() -> None:
