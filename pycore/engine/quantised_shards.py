@@ -253,7 +253,7 @@ def expert_block_error(
 ) -> str | None:
     """Experts in blocks: a cut is refused where no finer grid of scales fits it."""
     width = shard.columns if linear.columns_split else shard.rows[0]
-    block_n, block_k = fitted(form, shard, linear).block or (1, 1)
+    block_n, block_k = fitted(form, shard, linear, ranks).block or (1, 1)
     if width % block_n:
         return (
             f"The output_size of gate's and up's weight = {width} is not divisible by weight "

@@ -20,6 +20,8 @@ from pycore.units import ceil_div, round_up
 HOPPER: Final = (9, 0)
 # Finer blocks of scales than this no kernel takes.
 LEAST_BLOCK: Final = 32
+# The first version that is known to refine blocks that TP cuts through; older ones refuse.
+REFINES_BLOCKS: Final = (0, 33)
 # Columns that share a scale in Marlin's kernels; 0 is all of them.
 MARLIN_GROUPS: Final = (0, 32, 64, 128)
 
@@ -213,12 +215,12 @@ def is_datacentre_blackwell(ranks: Ranks) -> bool:
     return ranks.compute_capability is not None and ranks.compute_capability[0] == 10
 
 
-def fitted(form: WeightFormat, shard: Shard, linear: Linear) -> WeightFormat:
+def fitted(form: WeightFormat, shard: Shard, linear: Linear, ranks: Ranks) -> WeightFormat:
     """The form of a routed expert on a rank: finer groups where the cut leaves no whole ones."""
     width = shard.columns if linear.columns_split else shard.rows[0]
     hidden = shard.rows[0] if linear.columns_split else shard.columns
     match form.alignment:
-        case "block":
+        case "block" if ranks.engine_version >= REFINES_BLOCKS:
             return with_finer_blocks(form, width, hidden)
         case "awq" | "gptq":
             return (

@@ -72,7 +72,7 @@ def linear_held(
         matrix = shard.num_rows * shard.columns * width
     else:
         width = element_bytes(dtype)
-        form = fitted(form, shard, linear) if shard.is_routed else form
+        form = fitted(form, shard, linear, ranks) if shard.is_routed else form
         matrix = format_bytes(form, shard.rows, shard.columns, width, routed=shard.is_routed)
     return Held(
         linear.component,

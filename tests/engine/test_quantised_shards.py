@@ -117,6 +117,9 @@ def test_fp8_experts_are_cut_where_a_finer_grid_fits() -> None:
     model = "qwen3-30b-a3b"
     for size in (4, 8):
         assert quantised(model, BLOCKS, tensor_parallel_size=size)["starts"]
+        assert "weight quantization block_n = 128" in refused(
+            model, BLOCKS, tensor_parallel_size=size, engine_version="0.26.0"
+        )
     weights = {"num_bits": 8, "type": "float", "strategy": "block", "block_structure": [128, 128]}
     inputs = {"num_bits": 8, "type": "float", "strategy": "token", "dynamic": True}
     group = {"targets": ["Linear"], "weights": weights, "input_activations": inputs}

@@ -108,15 +108,15 @@ def test_blocks_of_scales_are_refined_down_to_32(width: int, block: int) -> None
     """Qwen3-30B-A3B-FP8 on one to sixteen ranks; finer than 32 no kernel takes."""
     linear = up(2048, width)
     shard = shard_of(linear, HOPPER)
-    assert fitted(fp8_block(128, 128), shard, linear).block == (block, block)
+    assert fitted(fp8_block(128, 128), shard, linear, HOPPER).block == (block, block)
 
 
 def test_integer_experts_fall_back_to_smaller_groups() -> None:
     """Where Marlin's groups are cut, others halve them; symmetric GPTQ then has no zero points."""
     linear = down(2048, 192)
     shard = shard_of(linear, HOPPER)
-    assert fitted(awq(4, 64), shard, linear) == awq(4, 64)
-    smaller = fitted(awq(4, 128), shard, linear)
+    assert fitted(awq(4, 64), shard, linear, HOPPER) == awq(4, 64)
+    smaller = fitted(awq(4, 128), shard, linear, HOPPER)
     assert smaller.block == (1, 64)
     assert smaller.zero_points
-    assert not fitted(gptq(4, 128), shard, linear).zero_points
+    assert not fitted(gptq(4, 128), shard, linear, HOPPER).zero_points
