@@ -275,6 +275,8 @@ def is_ignored(module: Module, entries: NameList) -> bool:
     def is_listed(name: str) -> bool:
         return any(equals_or_matches(name, entry) for entry in near)
 
+    if module.kind == "experts":
+        return is_listed(first_expert(module)) or below(module, near) is not None
     if is_listed(module.name):
         return True
     shards = module.shards
@@ -287,13 +289,29 @@ def matching_target(module: Module, listed: NameList) -> str | None:
     Source: vLLM 0.33.0, compressed_tensors/utils.py, find_matched_target.
     """
     near = listed.near(module)
-    direct = first_match(module.name, near)
+    if module.kind == "experts":
+        direct = first_match(first_expert(module), near) or below(module, near)
+    else:
+        direct = first_match(module.name, near)
     if direct is not None:
         return direct
     shards = [first_match(shard, near) for shard in module.shards]
     if shards and all(shard is not None for shard in shards):
         return shards[0]
     return next((target for target in near if is_class_of(target, module)), None)
+
+
+def first_expert(module: Module) -> str:
+    """The name under which lists speak of a layer's routed experts: one of the first expert's.
+
+    Source: vLLM 0.33.0, compressed_tensors_moe.py, get_moe_method.
+    """
+    return f"{module.name}.0.down_proj"
+
+
+def below(module: Module, entries: list[str]) -> str | None:
+    """The first entry for anything within a module."""
+    return next((entry for entry in entries if entry.startswith(f"{module.name}.")), None)
 
 
 def first_match(name: str, targets: list[str]) -> str | None:

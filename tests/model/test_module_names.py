@@ -78,7 +78,23 @@ def test_compressed_tensors_take_names_and_expressions() -> None:
     listed = sort_names(["lm_head", "re:.*self_attn.*", r"re:.*mlp\.(gate|up|gate_up|down)_proj.*"])
     assert is_ignored(module("self_attn.o_proj"), listed)
     assert is_ignored(module("mlp.gate_up_proj"), listed)
-    assert not is_ignored(module("mlp.experts.0.down_proj", "experts"), listed)
+    assert not is_ignored(module("mlp.experts", "experts"), listed)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "re:.*experts.*",
+        r"re:.*mlp\.experts\.\d+\..*",
+        LAYER + "mlp.experts.0.gate_proj",
+        LAYER + "mlp.experts.0.down_proj",
+    ],
+)
+def test_compressed_tensors_speak_of_experts_one_by_one(entry: str) -> None:
+    """Experts are one module to the engine, which asks by the names of the first."""
+    experts = module("mlp.experts", "experts")
+    assert is_ignored(experts, sort_names([entry]))
+    assert matching_target(experts, sort_names([entry])) == entry
 
 
 def test_a_class_name_targets_every_linear_and_no_head() -> None:
