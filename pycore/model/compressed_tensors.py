@@ -7,6 +7,7 @@ compressed_tensors_moe).
 from dataclasses import dataclass, replace
 from typing import Final
 
+from pycore.model.compressed_schemes import expert_format, linear_format, read_arguments
 from pycore.model.config_fields import ConfigReader
 from pycore.model.float8 import name_list
 from pycore.model.module_names import (
@@ -18,91 +19,14 @@ from pycore.model.module_names import (
     sort_names,
 )
 from pycore.model.quantization_rule import Choose, Quantization, Rule, unsupported
-from pycore.model.weight_formats import (
-    FLOAT32,
-    FP8_CHANNEL,
-    FP8_TENSOR,
-    INT8_CHANNEL,
-    INT8_TENSOR,
-    MXFP4,
-    MXFP8,
-    NVFP4,
-    Extras,
-    WeightFormat,
-    fp8_block,
-    packed_integers,
-)
+from pycore.model.weight_formats import FLOAT32, MXFP4, Extras, WeightFormat
 
 # Class names of the engine's modules, among which a target such as "Linear" is looked for.
-LINEAR_CLASSES: Final = "qkvparallellinear mergedcolumnparallellinear rowparallellinear"
 CLASS_NAMES: Final = {
-    "linear": LINEAR_CLASSES,
-    "experts": "routedexperts",
-    "head": "parallellmhead",
+    "linear": "ColumnParallelLinear",
+    "experts": "RoutedExperts",
+    "head": "ParallelLMHead",
 }
-ACTIVATION_FORMATS: Final = (
-    "naive-quantized",
-    "int-quantized",
-    "float-quantized",
-    "nvfp4-pack-quantized",
-)
-PACKED: Final = "pack-quantized"
-
-
-@dataclass(frozen=True, slots=True)
-class Arguments:
-    """How one tensor is quantised: the fields of compressed-tensors that decide its bytes."""
-
-    num_bits: int
-    is_float: bool
-    strategy: str
-    group_size: int
-    symmetric: bool
-    dynamic: bool
-    block: tuple[int, int] | None
-    byte_scales: bool
-
-
-def read_arguments(section: ConfigReader | None) -> Arguments | None:
-    """``weights`` or ``input_activations`` of a group; None when absent."""
-    if section is None:
-        return None
-    group_size = section.optional_integer("group_size", minimum=-1)
-    block = section.sequence("block_structure")
-    strategy = section.text("strategy")
-    dynamic = section.raw("dynamic")
-    return Arguments(
-        num_bits=section.integer("num_bits", default=8),
-        is_float=section.text("type", default="int") == "float",
-        strategy=strategy or default_strategy(group_size, block is not None),
-        group_size=group_size or -1,
-        symmetric=section.flag("symmetric", default=True),
-        dynamic=dynamic is True or dynamic == "local",
-        block=read_structure(section, block),
-        byte_scales="uint8" in section.text("scale_dtype"),
-    )
-
-
-def default_strategy(group_size: int | None, has_block: bool) -> str:
-    """The strategy of a tensor that states none.
-
-    Source: compressed-tensors, quantization/quant_args.py, QuantizationArgs.validate_model_after.
-    """
-    if has_block:
-        return "block"
-    if group_size is None:
-        return "tensor"
-    return "group" if group_size > 0 else "channel"
-
-
-def read_structure(section: ConfigReader, block: object) -> tuple[int, int] | None:
-    """``block_structure``: rows and columns of a block."""
-    if not isinstance(block, list):
-        return None
-    if len(block) != 2:
-        raise section.invalid("block_structure", block, "two whole numbers")
-    rows, columns = (section.checked_integer("block_structure", size) for size in block)
-    return rows, columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,73 +54,6 @@ def read_group(section: ConfigReader, default_format: str) -> Group | None:
         raise unsupported(section, "weights", what)
     linear = replace(linear, lowest_capability=80 if linear == MXFP4 else 75)
     return Group(targets, linear, expert_format(linear, weights))
-
-
-def linear_format(weights: Arguments, inputs: Arguments | None, stored: str) -> WeightFormat | None:
-    """The form of a linear, tried in the engine's order.
-
-    Source: vLLM 0.33.0, compressed_tensors.py, _get_scheme_from_parts.
-    """
-    if weights.is_float and weights.num_bits == 4:
-        return four_bit_float(weights, inputs)
-    if weights.is_float and weights.strategy == "group" and weights.group_size == 32:
-        return MXFP8 if weights.byte_scales else None
-    if weights.is_float:
-        return float8(weights, inputs)
-    if stored == PACKED and weights.strategy in ("group", "channel"):
-        return packed_integers(weights.num_bits, weights.group_size, symmetric=weights.symmetric)
-    if stored in ACTIVATION_FORMATS and weights.num_bits == 8 and inputs is not None:
-        return integer8(weights, inputs)
-    return None
-
-
-def four_bit_float(weights: Arguments, inputs: Arguments | None) -> WeightFormat | None:
-    """NVFP4 in groups of 16, MXFP4 in groups of 32."""
-    if weights.strategy == "tensor_group" and weights.group_size == 16:
-        if inputs is not None:
-            return NVFP4
-        return replace(
-            NVFP4,
-            name="nvfp4, 16-bit activations",
-            extras=Extras(FLOAT32),
-        )
-    return MXFP4 if weights.strategy == "group" and weights.group_size == 32 else None
-
-
-def float8(weights: Arguments, inputs: Arguments | None) -> WeightFormat | None:
-    """fp8 by tensor, row or block, with one scale a matrix more for activations that are fixed."""
-    match weights.strategy:
-        case "tensor":
-            form = FP8_TENSOR
-        case "channel":
-            form = replace(FP8_CHANNEL, routed_extras=Extras())
-        case "block":
-            form = replace(fp8_block(*(weights.block or (128, 128))), alignment="strict_block")
-        case _:
-            return None
-    if inputs is None or inputs.dynamic:
-        return form
-    extras = replace(form.extras, matrix_bytes=form.extras.matrix_bytes + FLOAT32)
-    routed = replace(form.routed_extras, linear_bytes=form.routed_extras.linear_bytes + FLOAT32)
-    return replace(form, extras=extras, routed_extras=routed)
-
-
-def integer8(weights: Arguments, inputs: Arguments) -> WeightFormat | None:
-    """int8 weights with int8 activations: a fixed activation has a scale, and maybe a zero."""
-    form = INT8_CHANNEL if weights.strategy == "channel" else INT8_TENSOR
-    if weights.strategy not in ("channel", "tensor"):
-        return None
-    if inputs.dynamic:
-        return form
-    fixed = FLOAT32 if inputs.symmetric else FLOAT32 + 1
-    return replace(form, extras=replace(form.extras, linear_bytes=fixed))
-
-
-def expert_format(linear: WeightFormat, weights: Arguments) -> WeightFormat | None:
-    """The form of routed experts under the same scheme; None where the engine has no such."""
-    if not weights.is_float and weights.num_bits == 8 and linear.block is None:
-        return None
-    return linear
 
 
 def read_compressed_tensors(section: ConfigReader) -> Quantization:
@@ -321,7 +178,8 @@ def first_match(name: str, targets: list[str]) -> str | None:
 
 def is_class_of(target: str, module: Module) -> bool:
     """Whether a target is part of the name of the module's class; "Linear" means experts too."""
+    name = CLASS_NAMES[module.kind]
     if target.startswith("re:"):
-        return equals_or_matches(CLASS_NAMES[module.kind], target)
-    part = target.lower()
-    return part in CLASS_NAMES[module.kind] or (module.kind == "experts" and target == "Linear")
+        return equals_or_matches(name, target)
+    stands_for_experts = module.kind == "experts" and target == "Linear"
+    return target.lower() in name.lower() or stands_for_experts

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Final, assert_never
 
 from pycore.dtypes import element_bytes
-from pycore.engine.shards import UNFILLED, Filling, Ranks, filling_of, fitted, shard_of
+from pycore.engine.expert_filling import filling_of, fitted
+from pycore.engine.shards import UNFILLED, Filling, Ranks, shard_of
 from pycore.model.buffers import buffer_tensors
 from pycore.model.latent import LatentAttention
 from pycore.model.layers import (

@@ -6,16 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pycore.engine.shards import (
-    UNFILLED,
-    Filling,
-    Ranks,
-    Shard,
-    filling_of,
-    fitted,
-    gpt_oss_filling,
-    shard_of,
-)
+from pycore.engine.expert_filling import filling_of, fitted, gpt_oss_filling
+from pycore.engine.shards import UNFILLED, Filling, Ranks, Shard, shard_of
 from pycore.model.four_bit_experts import FILLED_MXFP4, GPT_OSS
 from pycore.model.layers import MoeMlp
 from pycore.model.tensors import Linear, Rows, Split

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pycore.errors import InvalidRequest
 from pycore.model.compressed_tensors import is_ignored, matching_target
-from pycore.model.modelopt import excludes, split_stars
+from pycore.model.modelopt_names import excludes, split_stars
 from pycore.model.module_names import (
     Module,
     ModuleNames,
