@@ -97,7 +97,7 @@ def explain_kv(deployment: Deployment, plan: KVCachePlan, ledger: Ledger) -> Non
         num_key_value_heads=mixer.num_key_value_heads,
         tensor_parallel_size=scenario.tensor_parallel_size,
     )
-    stages = weights.layers_by_stage(len(deployment.model.layers), scenario.pipeline_parallel_size)
+    stages = layers_by_stage(len(deployment.model.layers), scenario.pipeline_parallel_size)
     width = element_bytes(settings.kv_cache_dtype)
     ledger.exact(
         kv_cache_bytes_per_token_per_rank,
