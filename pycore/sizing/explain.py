@@ -3,6 +3,7 @@
 from pycore.dtypes import BITS, element_bytes
 from pycore.engine import kv_capacity, kv_formulas
 from pycore.engine.kv_groups import KVCachePlan
+from pycore.engine.shards import layers_by_stage
 from pycore.model.layers import FullAttention
 from pycore.sizing import weights
 from pycore.sizing.capacity import Capacity
