@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent
-SCOPES = {"uniform": ("uniform",), "later": ("later",), "all": ("uniform", "later")}
 
 
 @dataclass(frozen=True)
@@ -65,22 +64,24 @@ def read_lines(name: str) -> Iterator[dict[str, Any]]:
             yield json.loads(line)
 
 
-def builds(scope: str) -> Iterator[Build]:
-    """Every build of ``scope``: uniform, later or all."""
-    for name in SCOPES[scope]:
-        configs = {row["config"]: row for row in read_lines(f"{name}_configs")}
-        for row in read_lines(name):
-            config = configs[row["config"]]
-            request = {"config": config["content"], "engine_version": row["engine_version"]}
-            if "hf_quant_config" in config:
-                request["hf_quant_config"] = config["hf_quant_config"]
-            is_quantised = "hf_quant_config" in config or "quantization_config" in config["content"]
-            is_pipelined = "pipeline_parallel_size" in row["request"]
-            yield Build(
-                model=row["model"],
-                is_exact=name == "uniform" and not is_quantised and not is_pipelined,
-                request=request | row["request"],
-                expected=row.get("expected", {}),
-                refused=row.get("refused"),
-                cases=tuple(Case(*case) for case in row.get("cases", ())),
-            )
+def builds() -> Iterator[Build]:
+    """Every build."""
+    configs = {row["config"]: row for row in read_lines("configs")}
+    for row in read_lines("builds"):
+        config = configs[row["config"]]
+        request = {"config": config["content"], "engine_version": row["engine_version"]}
+        if "hf_quant_config" in config:
+            request["hf_quant_config"] = config["hf_quant_config"]
+        text = config["content"].get("text_config", {})
+        is_quantised = "hf_quant_config" in config or any(
+            "quantization_config" in section for section in (config["content"], text)
+        )
+        is_pipelined = "pipeline_parallel_size" in row["request"]
+        yield Build(
+            model=row["model"],
+            is_exact=not is_quantised and not is_pipelined,
+            request=request | row["request"],
+            expected=row.get("expected", {}),
+            refused=row.get("refused"),
+            cases=tuple(Case(*case) for case in row.get("cases", ())),
+        )

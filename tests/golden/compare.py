@@ -88,11 +88,6 @@ def _refusal(kind: str, result: dict[str, Any]) -> Figure:
     return Figure("refusal", kind, kinds, kind in kinds)
 
 
-def is_refused_by_name(figure: Figure) -> bool:
-    """Whether there is no figure because Napkin says that it cannot size such a model."""
-    return str(figure.actual).startswith("failure")
-
-
 def compare_case(answer: Answer, build: Build, case: Case) -> Iterator[Figure]:
     """The figures of one size of the cache and one length."""
     result = _ask(

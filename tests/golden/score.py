@@ -1,6 +1,6 @@
 """Prints, model by model, how many golden figures Napkin reproduces, and every one it does not.
 
-``python3 -m tests.golden.score [--scope uniform|later|all] [--model NAME] [--limit N]``
+``python3 -m tests.golden.score [--model NAME] [--limit N]``
 """
 
 import argparse
@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from pycore.bridge import answer
-from tests.golden.builds import SCOPES, Build, builds, read_lines
+from tests.golden.builds import Build, builds, read_lines
 from tests.golden.compare import Figure, compare_build, compare_case
 
 Differences = dict[tuple[str, str], list[str]]
@@ -43,16 +43,15 @@ def _describe(figure: Figure) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Score the scope asked for; the exit status says whether everything agreed."""
+    """Score every build; the exit status says whether everything agreed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--scope", choices=SCOPES, default="uniform")
     parser.add_argument("--model", default="", help="only models whose name contains this")
     parser.add_argument("--limit", type=int, default=6, help="differences listed per figure")
     options = parser.parse_args(arguments)
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     wrong: Differences = defaultdict(list)
     near: list[str] = []
-    for build in builds(options.scope):
+    for build in builds():
         if options.model not in build.model:
             continue
         for label, figure in figures(build):
@@ -73,20 +72,16 @@ def main(arguments: list[str]) -> int:
 def _miscounted() -> Iterator[str]:
     """Models of the catalogue whose parameters are known and not what Napkin counts.
 
-    A model that is refused by name is no miscount; how many those are comes last.
+    A model that is refused is one too.
     """
-    num_refused = 0
     for row in read_lines("param_counts"):
         request = {"model": row["model"], "accelerator": "h100-sxm-80gb"}
         reply = json.loads(answer(json.dumps(request)))
         if not reply["ok"]:
-            num_refused += 1
-            if row["scope"] == "uniform":
-                yield f"{row['model']}: {reply['failure']['message'][:120]}"
+            yield f"{row['model']}: {reply['failure']['message'][:120]}"
         elif reply["result"]["num_parameters"] != row["num_parameters"]:
             difference = reply["result"]["num_parameters"] - row["num_parameters"]
             yield f"{row['model']}: {difference:+d} of {row['num_parameters']}"
-    print(f"\nparameters known, model refused by name: {num_refused}")
 
 
 def _note(wrong: Differences, build: Build, label: str, figure: Figure) -> None:
