@@ -104,7 +104,6 @@ def read_arguments(segment: Segment, findings: Findings) -> bool:
         findings.engine = findings.engine or engine
         findings.kinds["settings"] += 1
         if rank == RESOLVED:
-            findings.begin(segment.source, f"config {segment.process.name}")
             put(findings, segment, "engine_version", match[1], RESOLVED)
         for key, text in pairs(segment.text[match.end() :]):
             name = ALIASES.get(key, key)

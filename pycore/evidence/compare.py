@@ -6,10 +6,12 @@ from typing import Final
 
 from pycore.evidence.readings import Findings
 from pycore.evidence.residuals import Case, because
-from pycore.evidence.terms import Basis, Terms
+from pycore.evidence.terms import Basis, Term, Terms
 from pycore.sizing.result import SizeResult
 
 Number = int | float
+# Tokens of a block in every version of V0 unless it was told otherwise.
+DEFAULT_BLOCK_SIZE: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,7 @@ def compare(
         "activation_bytes": terms.activation,
         "non_torch_bytes": terms.non_torch,
         "cuda_graph_estimated_bytes": terms.cuda_graphs_estimated,
+        "kv_cache_size_tokens": tokens_of_blocks(findings),
     }
     rows = []
     for figure in PREDICTED:
@@ -102,12 +105,12 @@ def compare(
             # The same number as the activation's own.
             continue
         reading, term = findings.deciding(figure), derived.get(figure)
-        if figure in derived and term is not None:
-            case = Case(figure, term.value, term.rounding, findings, terms, predicted, pinned)
-            rows.append(row(case, term.basis, term.line))
-        elif reading is not None:
+        if reading is not None:
             case = Case(figure, reading.value, reading.rounding, findings, terms, predicted, pinned)
             rows.append(row(case, "printed", reading.line))
+        elif term is not None:
+            case = Case(figure, term.value, term.rounding, findings, terms, predicted, pinned)
+            rows.append(row(case, term.basis, term.line))
     return tuple(rows)
 
 
@@ -134,6 +137,17 @@ def row(case: Case, basis: Basis, line: int) -> CheckRow:
         line=line,
         by_worker=by_worker(case.findings, figure),
     )
+
+
+def tokens_of_blocks(findings: Findings) -> Term | None:
+    """Tokens of a pool whose engine prints only blocks, as V0 does: blocks times their size."""
+    blocks = findings.deciding("num_gpu_blocks")
+    if blocks is None:
+        return None
+    size = findings.value("block_size") or findings.setting("block_size") or DEFAULT_BLOCK_SIZE
+    if not isinstance(size, int):
+        return None
+    return Term(int(blocks.value) * size, 0.0, "derived", blocks.line)
 
 
 def with_estimate(result: SizeResult, terms: Terms) -> Number | None:

@@ -8,26 +8,31 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
+from pycore.evidence import lines
 from pycore.evidence.bench import read_bench
 from pycore.evidence.counters import read_counters
-from pycore.evidence.lines import relevant_lines, segments
-from pycore.evidence.logs import read_log
+from pycore.evidence.lines import Line, relevant_lines, segments
+from pycore.evidence.logs import read_log, start_mark
 from pycore.evidence.metrics import read_metrics
 from pycore.evidence.nvidia_smi import read_nvidia_smi
-from pycore.evidence.readings import Findings
+from pycore.evidence.readings import Findings, Start
 from pycore.evidence.segments import Segment
-from pycore.evidence.sightings import read_errors
+from pycore.evidence.sightings import read_errors, tells_of_error
+from pycore.evidence.statistics import read_statistics
 from pycore.evidence.topology import read_topology
 
 Reader = Callable[[Segment, Findings], bool]
-READERS: Final[tuple[Reader, ...]] = (
-    read_log,
-    read_errors,
-    read_metrics,
-    read_bench,
-    read_nvidia_smi,
-    read_topology,
-    read_counters,
+# What is of no interest once a later start has begun.
+OF_A_START: Final = lines.LOG | lines.START
+MANY_STARTS: Final = 8
+READERS: Final[tuple[tuple[int, Reader], ...]] = (
+    (lines.LOG, read_log),
+    (lines.ERRORS, read_errors),
+    (lines.METRICS, read_metrics),
+    (lines.BENCH, read_bench),
+    (lines.ACCELERATORS, read_nvidia_smi),
+    (lines.ACCELERATORS, read_topology),
+    (lines.COUNTERS, read_counters),
 )
 
 
@@ -38,7 +43,6 @@ class Feed:
     findings: Findings = field(default_factory=Findings)
     rest: str = ""
     number: int = 1
-    wrapped: Segment | None = None
 
     def feed(self, piece: str) -> None:
         """Read the whole lines of a piece."""
@@ -55,20 +59,63 @@ class Feed:
 
     def read(self, text: str) -> None:
         """Read a text of whole lines."""
-        for line in relevant_lines(text, self.number):
-            for segment in segments(line):
-                read_segment(segment, self.findings)
+        found = list(relevant_lines(text, self.number))
+        begins = last_starts(found)
+        if begins:
+            found = self.skip(found, begins)
+        for line in found:
+            read_line(line, self.findings)
         self.number += text.count("\n")
         self.findings.num_lines = self.number - (not text or text.endswith("\n"))
 
+    def skip(self, found: list[Line], begins: dict[str, tuple[int, int]]) -> list[Line]:
+        """Pass over the starts before each server's last; only their errors are read."""
+        later = []
+        for line in found:
+            if line.number >= begins.get(lines.source_of(line.text), (0, 0))[0]:
+                later.append(line)
+            elif line.subjects & ~OF_A_START:
+                read_line(Line(line.number, line.text, line.subjects & ~OF_A_START), self.findings)
+        for source, (_, count) in begins.items():
+            # An earlier piece may have begun a start that this piece's first one ends.
+            self.findings.num_starts += count + bool(self.findings.start(source).marks)
+            self.findings.starts[source] = Start()
+        return later
 
-def read_segment(segment: Segment, findings: Findings) -> None:
-    """Let every reader take what it knows of a segment."""
-    read = False
-    for reader in READERS:
-        if reader(segment, findings):
-            read = True
-    findings.lines_read += read
+
+def last_starts(found: list[Line]) -> dict[str, tuple[int, int]]:
+    """Where each server's last start begins, and after how many, if a text holds many."""
+    starts = [line for line in found if line.subjects & lines.START]
+    if len(starts) < MANY_STARTS:
+        return {}
+    marks: dict[str, set[str]] = {}
+    begins: dict[str, tuple[int, int]] = {}
+    for line in starts:
+        for segment in segments(line):
+            mark = start_mark(segment)
+            seen = marks.setdefault(segment.source, set())
+            if mark in seen:
+                begins[segment.source] = line.number, begins.get(segment.source, (0, 0))[1] + 1
+                seen.clear()
+            if mark:
+                seen.add(mark)
+    return begins
+
+
+def read_line(line: Line, findings: Findings) -> None:
+    """Let every reader that a line is about take what it knows of each part of it."""
+    subjects = line.subjects
+    if subjects & lines.STATISTICS and read_statistics(line, findings):
+        # A busy server prints little else, so its statistics go no further.
+        return
+    if subjects & lines.ERRORS and not tells_of_error(line.text):
+        subjects &= ~lines.ERRORS
+    readers = [reader for subject, reader in READERS if subjects & subject]
+    if not readers:
+        return
+    for segment in segments(line):
+        read = [reader(segment, findings) for reader in readers]
+        findings.lines_read += any(read)
 
 
 def read_text(text: str) -> Findings:

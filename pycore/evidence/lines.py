@@ -14,25 +14,53 @@ from typing import Final
 from pycore.evidence.segments import Segment
 from pycore.evidence.workers import Process, processes
 
-# Every line that any reader of this room wants has one of these in it. Longer ones are found
-# faster, so they are as long as every wording allows.
-ANCHORS: Final = (
-    # start-up figures of vLLM, SGLang and TensorRT-LLM
-    *("GiB", "KV cache", "weights took", "aximum concurrency", "U blocks", "num_gpu_blocks"),
-    *("mem usage=", "#tokens:", "max_total_num_tokens", "max model len", "block size", "page size"),
-    # what runs: version, model, arguments, ranks, accelerators
-    *("version ", "  model   ", "default args", "Namespace(", "server_args", "with config:"),
-    *("vllm serve", "api_server", "is assigned as", "device_name=", "NVIDIA", "GeForce", "Tesla "),
-    *("Instinct", "Product Name", "GPU", "MiB", "Gpu  ", "llreduce"),
-    # a server's metrics and a load generator's report
-    *("vllm:", "num_requests_", "num_preemptions", "kv_cache_usage", "TTFT", "ITL", "TPOT", "E2EL"),
-    *("requests:", "duration (s)", "hroughput (", "tokens: ", "(RPS)", "prefill time", "prompts"),
-    # errors of the engine, of the container and of the cluster
-    *("rror", "divisible", "larger than", "greater than", "smaller than", "supported", "aligned"),
-    *("out of memory", "OOMKilled", "xit code", "xit Code", "No space left", "shared memory"),
-    *("channel closed", "Insufficient ", "Evicted", "ephemeral-storage", "probe failed"),
-    *("gated repo", "mem-fraction", "BackOff", "preempted", "Capturing", "startup complete"),
+# What a line is about, by the anchors that it holds; a reader looks only at lines about its own.
+LOG: Final = 1
+STATISTICS: Final = 2
+ERRORS: Final = 4
+METRICS: Final = 8
+BENCH: Final = 16
+ACCELERATORS: Final = 32
+COUNTERS: Final = 64
+START: Final = 128
+
+# Every line that any reader wants has one of these in it. Longer ones are found faster, so they
+# are as long as every wording allows.
+ANCHORS_BY_SUBJECT: Final = (
+    ("GiB", LOG),
+    ("KV cache usage:", STATISTICS),
+    ("KV cache", LOG),
+    ("kv cache memory", LOG),
+    *((anchor, LOG) for anchor in ("weights took", "aximum concurrency", "U blocks")),
+    *((anchor, LOG) for anchor in ("num_gpu_blocks", "mem usage=", "#tokens:", "block size")),
+    *((anchor, LOG) for anchor in ("max_total_num_tokens", "max model len", "is assigned as")),
+    *((anchor, LOG | START) for anchor in ("version ", "with config:")),
+    *((anchor, LOG) for anchor in ("  model   ", "default args", "Namespace(", "server_args")),
+    *((anchor, LOG) for anchor in ("vllm serve", "api_server")),
+    *((anchor, LOG) for anchor in ("device_name=", "startup complete", "equivalent to")),
+    *((anchor, ACCELERATORS) for anchor in ("NVIDIA", "GeForce", "Tesla ", "Product Name")),
+    *((anchor, ACCELERATORS) for anchor in ("Instinct", "Gpu  ")),
+    ("MiB", ACCELERATORS),
+    ("GPU", ACCELERATORS),
+    ("vllm:", METRICS),
+    *((anchor, BENCH) for anchor in ("requests:", "duration (s)", "hroughput (", " tokens: ")),
+    *((anchor, BENCH) for anchor in ("(ms):", "(RPS)", "oncurrency:")),
+    *((anchor, COUNTERS) for anchor in ("num_requests_", "num_preemptions", "kv_cache_usage")),
+    *((anchor, COUNTERS) for anchor in ("TTFT", "prefill time", " prompts")),
+    *((anchor, ERRORS) for anchor in ("rror", "divisible", "larger than", "greater than")),
+    *((anchor, ERRORS) for anchor in ("smaller than", "supported", "not aligned", "cache blocks")),
+    *((anchor, ERRORS) for anchor in ("out of memory", "OOMKilled", "xit code", "xit Code")),
+    *((anchor, ERRORS) for anchor in ("No space left", "shared memory", "channel closed")),
+    *((anchor, ERRORS) for anchor in ("Insufficient ", "Evicted", "ephemeral-storage", "SIGKILL")),
+    *((anchor, ERRORS) for anchor in ("probe failed", "gated repo", "mem-fraction", "BackOff")),
+    *(
+        (anchor, ERRORS)
+        for anchor in ("than desired", "not enough GPU", "CUDA GPUs", "NVIDIA driver")
+    ),
+    *((anchor, ERRORS) for anchor in ("device type", "Model architectures", "total_num_kv_heads")),
+    *((anchor, ERRORS) for anchor in ("is restricted", "preempted by", "auto-fit", "disk space")),
 )
+ANCHORS: Final = tuple(anchor for anchor, _ in ANCHORS_BY_SUBJECT)
 
 COLOURS: Final = re.compile(r"(?:\x1b|\^\[|\\x1b|\\033)?\[[0-9;?]{0,16}[mKJH]|\x1b[()][AB0]")
 ESCAPES: Final = (
@@ -61,17 +89,20 @@ class Line:
 
     number: int
     text: str
+    subjects: int
+    """What its anchors say that it is about."""
 
 
 def relevant_lines(text: str, first_number: int = 1) -> Iterator[Line]:
     """The lines of ``text`` that hold an anchor, in order."""
     ends: dict[int, int] = {}
-    for anchor in ANCHORS:
+    subjects: dict[int, int] = {}
+    for anchor, subject in ANCHORS_BY_SUBJECT:
         at = text.find(anchor)
         while at >= 0:
-            end = text.find("\n", at)
-            end = len(text) if end < 0 else end
-            ends.setdefault(text.rfind("\n", 0, at) + 1, end)
+            start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
+            ends[start] = end = len(text) if end < 0 else end
+            subjects[start] = subjects.get(start, 0) | subject
             at = text.find(anchor, end)
     number, counted, done = first_number, 0, -1
     for start in sorted(ends):
@@ -80,7 +111,7 @@ def relevant_lines(text: str, first_number: int = 1) -> Iterator[Line]:
         number += text.count("\n", counted, start)
         counted = start
         done = end_of_command(text, start, ends[start])
-        yield Line(number, text[start:done])
+        yield Line(number, text[start:done], subjects[start])
 
 
 def end_of_command(text: str, start: int, end: int) -> int:
@@ -107,9 +138,11 @@ def plain_texts(text: str) -> list[str]:
         text = text.replace("\\\n", " ")
         for escape, plain in ESCAPES:
             text = text.replace(escape, plain)
-    if "[" in text:
+    if "\x1b" in text or "[0" in text or "^[" in text or "[m" in text:
         text = COLOURS.sub("", text)
-    return [part for part in text.replace("\r", "\n").split("\n") if part]
+    if "\r" in text:
+        text = text.replace("\r", "\n")
+    return [part for part in text.split("\n") if part]
 
 
 def source_of(text: str) -> str:
@@ -133,8 +166,8 @@ def by_process(text: str) -> Iterator[tuple[Process, str]]:
 
 def by_header(number: int, source: str, process: Process, text: str) -> Iterator[Segment]:
     """A process's part of a line, cut at every logger header."""
-    match = SGLANG_RANK.search(text)
-    if match and not process.worker:
+    match = SGLANG_RANK.search(text) if not process.name and "P" in text[:40] else None
+    if match:
         process = Process(worker=match[1].strip())
     at, has_header = 0, False
     for header in HEADER.finditer(text):

@@ -8,13 +8,14 @@ from typing import Final
 
 from pycore.evidence.arguments import read_arguments, read_command
 from pycore.evidence.other_engines import read_other_engines
-from pycore.evidence.phrases import VLLM, read_phrases
+from pycore.evidence.phrases import read_phrases
 from pycore.evidence.readings import Findings, Reading, Setting
 from pycore.evidence.segments import Segment
 
 VERSION: Final = re.compile(
     r"(?:API server|server|batch processing API|[█▀▄] {1,6})\s?version (\d[\w.+-]{1,60})"
 )
+CONFIG: Final = re.compile(r"LLM engine \(v[\w.+-]{1,60}\) with config: ")
 SERVING: Final = re.compile(r"(?:[█▀▄] {1,6}model {1,6}|serving model )(\S{1,200})")
 DEVICE: Final = re.compile(r"device_name=([\w-]{3,80}?)(?:,|\.json|$)")
 NAMED_DEVICE: Final = re.compile(r"Your (\S[\w ()-]{1,60}?) GPU has compute capability")
@@ -27,11 +28,6 @@ EQUIVALENT: Final = re.compile(
     r"--gpu-memory-utilization=(0?\.\d{1,6})"
 )
 ESTIMATES_OFF: Final = "CUDA graph memory profiling is disabled"
-STATISTICS: Final = re.compile(
-    r"(?:Engine (\d{1,4}):.{0,120}?)?Running: (\d{1,7}) reqs,(?: Swapped: \d{1,7} reqs,)? "
-    r"(?:Waiting|Pending): (\d{1,7}) reqs.{0,300}?KV cache usage: (\d{1,3}(?:\.\d{1,3})?)%"
-)
-PREEMPTIONS: Final = re.compile(r"Preemptions: (\d{1,12})")
 # How far a start has come, by the line that ends each part of it.
 STAGES: Final = (
     ("Starting to load model", "loading"),
@@ -43,22 +39,19 @@ STAGES: Final = (
     ("U blocks:", "capturing"),
     ("capturing finished", "warming up"),
     ("startup complete", "serving"),
-    ("KV cache usage:", "serving"),
 )
 
 
 def read_log(segment: Segment, findings: Findings) -> bool:
     """Take what one segment of an engine's log says; whether it said anything."""
     text = segment.text
-    if "KV cache usage:" in text:
-        return read_statistics(segment, findings)
     note_stage(segment, findings)
     read = read_identity(segment, findings)
     if "args" in text or "with config:" in text:
         read = read_arguments(segment, findings) or read
     if "vllm serve" in text or "api_server" in text:
         read = read_command(segment, findings) or read
-    read = read_phrases(segment, findings, VLLM) or read
+    read = read_phrases(segment, findings) or read
     if "#tokens:" in text or "mem usage" in text or "num_tokens=" in text or "paged KV" in text:
         read = read_other_engines(segment, findings) or read
     if "is equivalent to" in text or ESTIMATES_OFF in text:
@@ -66,6 +59,15 @@ def read_log(segment: Segment, findings: Findings) -> bool:
     if read and segment.worker:
         findings.start(segment.source).places.add(segment.worker)
     return read
+
+
+def start_mark(segment: Segment) -> str | None:
+    """What marks a line with which an engine begins; None for any other line."""
+    if "version " in segment.text and VERSION.search(segment.text):
+        return f"version {segment.process.name}"
+    if "with config:" in segment.text and CONFIG.search(segment.text):
+        return f"config {segment.process.name}"
+    return None
 
 
 def note_stage(segment: Segment, findings: Findings) -> None:
@@ -78,9 +80,11 @@ def note_stage(segment: Segment, findings: Findings) -> None:
 def read_identity(segment: Segment, findings: Findings) -> bool:
     """Take the version, the model's name, the GPU's and the ranks' places."""
     text, read = segment.text, False
+    mark = start_mark(segment)
+    if mark:
+        findings.begin(segment.source, mark)
     match = VERSION.search(text) if "version " in text else None
     if match:
-        findings.begin(segment.source, f"version {segment.process.name}")
         findings.engine = findings.engine or "vllm"
         keep(segment, findings, "engine_version", match[1])
         read = True
@@ -130,39 +134,4 @@ def read_estimate(segment: Segment, findings: Findings) -> bool:
             segment.snippet,
         )
     )
-    return True
-
-
-def read_statistics(segment: Segment, findings: Findings) -> bool:
-    """Take a server's running statistics: only their peaks are kept."""
-    match = STATISTICS.search(segment.text)
-    if not match:
-        return False
-    start = findings.start(segment.source)
-    start.stage = "serving"
-    findings.kinds["statistics"] += 1
-    engine = f"engine {int(match[1])}" if match[1] else segment.worker
-    for figure, value in (
-        ("num_requests_running", int(match[2])),
-        ("num_requests_waiting", int(match[3])),
-        ("kv_cache_usage", float(match[4]) / 100),
-    ):
-        key = (figure, engine)
-        before = start.readings.get(key)
-        if before is None or value > before.value:
-            start.readings[key] = Reading(
-                figure,
-                value,
-                0.0005 if isinstance(value, float) else 0.0,
-                engine,
-                segment.number,
-                segment.snippet,
-            )
-    preempted = PREEMPTIONS.search(segment.text)
-    if preempted:
-        # Each line counts since the one before.
-        key = ("num_preemptions_logged", engine)
-        before = start.readings.get(key)
-        total = int(preempted[1]) + (before.value if before else 0)
-        start.readings[key] = Reading(*key[:1], total, 0.0, engine, segment.number, segment.snippet)
     return True

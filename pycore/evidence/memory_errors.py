@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from pycore.decide.knobs import Change, single
-from pycore.decide.remedies import length_changes, memory_changes
+from pycore.decide.remedies import length_changes
 from pycore.evidence.explanations import Situation, Story, Teller
 from pycore.evidence.numbers import gib_text, parse_number
-from pycore.evidence.room import changes_at, fewer_sequences, lower_utilization
+from pycore.evidence.room import changes_at, fewer_sequences, lower_utilization, more_room
 from pycore.units import GIB, KIB
 
 STAGES: Final = {
@@ -62,7 +62,7 @@ def no_pool(situation: Situation) -> Story:
     return Story(
         "Weights and activations take the whole budget: no block of KV cache fits.",
         " ".join(parts),
-        tuple(memory_changes(situation.scenario)),
+        tuple(more_room(situation)),
     )
 
 
@@ -103,7 +103,7 @@ def shorter(situation: Situation, estimate: int | None) -> Iterator[Change]:
         yield single("max_model_len", estimate, f"--max-model-len {estimate}")
     elif situation.result is not None:
         yield from length_changes(situation.result)
-    yield from memory_changes(situation.scenario)
+    yield from more_room(situation)
 
 
 def auto_fit(situation: Situation) -> Story:
@@ -111,7 +111,7 @@ def auto_fit(situation: Situation) -> Story:
     return Story(
         "Even a request of one token does not fit: hybrid and sliding layers claim whole blocks.",
         predicted_budget(situation),
-        tuple(memory_changes(situation.scenario)),
+        tuple(more_room(situation)),
     )
 
 
@@ -120,7 +120,7 @@ def weights_too_large(situation: Situation) -> Story:
     return Story(
         "The GPU ran out of memory while the weights were loaded.",
         predicted_budget(situation),
-        tuple(memory_changes(situation.scenario)),
+        tuple(more_room(situation)),
     )
 
 
@@ -193,7 +193,7 @@ def preempted(situation: Situation) -> Story:
     return Story(
         "The KV cache was full: a request was taken out, and what it had is computed anew.",
         predicted_budget(situation),
-        (fewer_sequences(situation), *memory_changes(situation.scenario)),
+        (fewer_sequences(situation), *more_room(situation)),
     )
 
 

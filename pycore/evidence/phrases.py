@@ -56,7 +56,16 @@ VLLM: Final = (
         rf"PyTorch activation peak memory takes {GIB}",
         ("activation_bytes", "gib"),
     ),
-    phrase("torch peak", rf"torch peak memory increase: {GIB}", ("activation_bytes", "gib")),
+    phrase(
+        "torch peak",
+        rf"torch peak memory increase: {GIB}; non-torch",
+        ("activation_bytes", "gib"),
+    ),
+    phrase(
+        "torch peak",
+        rf"torch peak memory increase: {GIB}; total",
+        ("torch_peak_increase_bytes", "gib"),
+    ),
     phrase(
         "for peak activation",
         rf"{GIB} for peak activation",
@@ -168,6 +177,11 @@ VLLM: Final = (
         kind="kv_cache_size_tokens",
     ),
     phrase(
+        "stored in KV cache",
+        rf"can be stored in KV cache \({NUMBER}\)",
+        ("estimated_max_model_len", "count"),
+    ),
+    phrase(
         "Auto-fit",
         rf"reduced from {NUMBER} to {NUMBER} to fit in available KV cache memory \({GIB}",
         ("model_limit_tokens", "count"),
@@ -188,18 +202,23 @@ VLLM: Final = (
     ),
 )
 
+BY_ANCHOR: Final = {
+    anchor: tuple(item for item in VLLM if item.anchor == anchor)
+    for anchor in dict.fromkeys(item.anchor for item in VLLM)
+}
 # An effective value, printed by the engine itself, is trusted over an argument.
 PRINTED: Final = 3
 
 
-def read_phrases(segment: Segment, findings: Findings, phrases: tuple[Phrase, ...]) -> bool:
-    """Take every figure that ``phrases`` find in a segment; whether there was one."""
-    read = False
-    for wording in phrases:
-        if wording.anchor in segment.text:
-            for match in wording.pattern.finditer(segment.text):
-                take(segment, findings, wording, match)
-                read = True
+def read_phrases(segment: Segment, findings: Findings) -> bool:
+    """Take every figure of vLLM's that a segment holds; whether there was one."""
+    text, read = segment.text, False
+    for anchor, wordings in BY_ANCHOR.items():
+        if anchor in text:
+            for wording in wordings:
+                for match in wording.pattern.finditer(text):
+                    take(segment, findings, wording, match)
+                    read = True
     return read
 
 

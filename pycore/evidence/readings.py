@@ -18,6 +18,7 @@ RULES: Final[dict[str, Rule]] = {
     "activation_bytes": "largest",
     "printed_peak_activation_bytes": "largest",
     "peak_torch_bytes": "largest",
+    "torch_peak_increase_bytes": "largest",
     "non_torch_bytes": "largest",
     "consumed_bytes": "largest",
     "total_non_kv_cache_bytes": "largest",

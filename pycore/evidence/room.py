@@ -1,8 +1,20 @@
 """Changes that leave more room, by how far a start had come when it ran out."""
 
+from collections.abc import Iterator
+
 from pycore.decide.knobs import Change, single
 from pycore.decide.remedies import memory_changes
 from pycore.evidence.explanations import Situation
+
+
+def more_room(situation: Situation) -> Iterator[Change]:
+    """More room for the KV cache, or less need of it, cheapest first."""
+    if situation.result is not None:
+        yield from memory_changes(situation.scenario, situation.result)
+        return
+    yield single("kv_cache_dtype", "fp8", "--kv-cache-dtype fp8")
+    yield single("gpu_memory_utilization", 0.95, "--gpu-memory-utilization 0.95")
+    yield from wider(situation)
 
 
 def utilization_of(situation: Situation) -> float:
@@ -51,7 +63,7 @@ def changes_at(situation: Situation, stage: str) -> tuple[Change, ...]:
     eager = single("enforce_eager", value=True, label="--enforce-eager")
     match stage:
         case "starting" | "loading":
-            return tuple(memory_changes(situation.scenario))
+            return tuple(more_room(situation))
         case "profiling":
             return (fewer_tokens(situation), fewer_sequences(situation), *wider(situation))
         case "capturing":

@@ -179,7 +179,13 @@ CONTAINER: Final = (
     wording("engine_died", "CrashLoopBackOff", is_consequence=True),
 )
 WORDINGS: Final = (*MEMORY, *SHAPE, *CONTAINER)
+INSIDE: Final = tuple(dict.fromkeys(item.anchor for item in WORDINGS))
 CONSEQUENCES: Final = frozenset(item.kind for item in WORDINGS if item.is_consequence)
+
+
+def tells_of_error(text: str) -> bool:
+    """Whether a line may hold one of the errors at all."""
+    return any(anchor in text for anchor in INSIDE)
 
 
 def read_errors(segment: Segment, findings: Findings) -> bool:

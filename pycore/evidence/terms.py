@@ -110,7 +110,9 @@ def activation_of(
         return plain
     printed = term(findings, "printed_peak_activation_bytes", worker)
     if printed is None:
-        return difference(term(findings, "peak_torch_bytes", worker), weights)
+        whole = term(findings, "total_non_kv_cache_bytes", worker)
+        peak = term(findings, "peak_torch_bytes", worker)
+        return difference(whole, consumed) or difference(peak, weights)
     if consumed is None or findings.setting("cuda_graphs_in_budget") is False:
         return printed
     return difference(printed, estimated)
