@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pycore import dtypes
 from pycore.engine.versions import EngineVersion, find_version
 from pycore.hardware.accelerators import Accelerator
-from pycore.model.model import Model
+from pycore.model.latent import LatentAttention
+from pycore.model.model import Model, distinct_layers
 from pycore.model.quantization import ONLINE, Quantization
 from pycore.scenario import Scenario
 from pycore.units import GIB
@@ -46,7 +47,7 @@ def choose_settings(scenario: Scenario, model: Model, accelerator: Accelerator) 
         version=version,
         dtype=dtype,
         quantization=resolve_quantization(scenario, model),
-        kv_cache_dtype=resolve_kv_cache_dtype(scenario.kv_cache_dtype, dtype, model.quantization),
+        kv_cache_dtype=resolve_kv_cache_dtype(scenario.kv_cache_dtype, dtype, model),
         gpu_memory_utilization=version.default_gpu_memory_utilization
         if utilization is None
         else utilization,
@@ -120,15 +121,19 @@ def has_bfloat16(accelerator: Accelerator) -> bool:
     return capability is None or capability >= BFLOAT16_CAPABILITY
 
 
-def resolve_kv_cache_dtype(asked: str, dtype: str, quantization: Quantization | None) -> str:
+def resolve_kv_cache_dtype(asked: str, dtype: str, model: Model) -> str:
     """The element type of the KV cache: "auto" is the checkpoint's own scheme, else the model's.
 
     Source: vLLM 0.33.0, utils/torch_utils.py, resolve_kv_cache_dtype_string.
     """
     if asked != "auto":
         return asked
-    stated = None if quantization is None else quantization.kv_cache_dtype
-    return stated or dtype
+    quantization = model.quantization
+    if quantization is None:
+        return dtype
+    if any(isinstance(layer.mixer, LatentAttention) for layer in distinct_layers(model)):
+        return quantization.latent_kv_cache_dtype or dtype
+    return quantization.kv_cache_dtype or dtype
 
 
 def resolve_quantization(scenario: Scenario, model: Model) -> Quantization | None:

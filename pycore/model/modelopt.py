@@ -112,6 +112,7 @@ def read_modelopt(section: ConfigReader) -> Quantization:
         forms=named_forms(group_size),
         dtypes=("bfloat16",) if method == "modelopt_mxfp8" else ("bfloat16", "float16"),
         kv_cache_dtype=kv_dtype,
+        latent_kv_cache_dtype=kv_dtype,
         attention_scales=scales,
         carries_cache_scales=scales is KV_SCALES,
         latent_scales=NO_SCALES if is_mixed else scales,

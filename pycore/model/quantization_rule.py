@@ -45,6 +45,8 @@ class Quantization:
     """The model dtypes that it can be combined with."""
     kv_cache_dtype: str | None = None
     """What "auto" becomes for the KV cache; None keeps the model's dtype."""
+    latent_kv_cache_dtype: str | None = None
+    """The same for latent attention, to which some methods do not speak."""
     attention_scales: Extras = NO_SCALES
     """Parameters that each attention layer holds for a quantised cache."""
     latent_scales: Extras = NO_SCALES

@@ -156,6 +156,25 @@ def test_what_a_checkpoint_leaves_out_of_its_method_is_said() -> None:
         assert named in notes["defaulted_fields"]
 
 
+def test_compressed_tensors_do_not_speak_to_latent_attention() -> None:
+    """Its scheme for the cache reaches layers that keep keys and values; ModelOpt's reaches all."""
+    row = next(row for row in rows("models") if row["id"] == "deepseek-v2-lite")
+    assert isinstance(row["config"], dict)
+    scheme = {"num_bits": 8, "type": "float", "dynamic": False, "strategy": "tensor"}
+    compressed = {
+        "quant_method": "compressed-tensors",
+        "format": "float-quantized",
+        "config_groups": {},
+        "kv_cache_scheme": {**scheme, "symmetric": True},
+    }
+    modelopt = {"quant_method": "modelopt", "quant_algo": "FP8", "kv_cache_scheme": scheme}
+    for quantization, expected in ((compressed, "bfloat16"), (modelopt, "fp8_e4m3")):
+        config = {**row["config"], "quantization_config": quantization}
+        request = {"config": config, "accelerator": "h100-sxm-80gb"}
+        reply = json.loads(answer(json.dumps(request)))
+        assert reply["result"]["chosen"]["kv_cache_dtype"] == expected
+
+
 def test_a_config_goes_before_hf_quant_config() -> None:
     """The file beside it is read where config.json is silent, or names no layers of a mixture."""
     config = {**LLAMA, "quantization_config": FP8}
