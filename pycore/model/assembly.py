@@ -70,12 +70,12 @@ def assemble(source: Source, layers: tuple[Layer, ...], around: Surroundings) ->
         field, limit = read_length(text)
     top = reader if reader.has("dtype", "torch_dtype") else text
     dtype, stated = read_dtype(top)
-    hidden_size = text.integer("hidden_size", "d_model")
+    hidden_size = text.integer("hidden_size", "d_model", "n_embd")
     model = Model(
         name=source.name,
         architecture=source.architecture,
         hidden_size=hidden_size,
-        vocab_size=text.integer("vocab_size"),
+        vocab_size=text.integer("vocab_size", "padded_vocab_size"),
         tie_word_embeddings=around.tie_word_embeddings,
         dtype=dtype,
         dtype_is_stated=stated,

@@ -61,6 +61,8 @@ class Family:
     norm_bias: bool = False
     head_bias: Flag | bool = False
     gated: bool = True
+    mlp_whole: bool = False
+    """Every rank holds the whole feed-forward network (GPT-BigCode through transformers)."""
     feed_forward_name: str = "mlp"
     dense_width: tuple[str, ...] = ()
     """Where the config states the width of dense layers, if elsewhere than most."""
@@ -73,6 +75,8 @@ class Family:
     the rows of a key-value head divided where ranks outnumber them."""
     num_ropes: int = 1
     """Ways of rotating that transformers' own class keeps frequencies for."""
+    rotates: bool = True
+    """Whether positions are rotated at all, not learnt or left to biases."""
     rope: Callable[[ConfigReader, bool], Rope] = plain_rope
     """How layers rotate positions; told whether they have a window."""
     sections_factor: int = 4
@@ -111,7 +115,26 @@ LLAMA4: Final = Family(
         interleave="interleave_moe_layer_step",
     ),
 )
-CHATGLM: Final = Family(qkv_bias=Flag("add_qkv_bias"), output_bias=Flag("add_bias_linear"))
+CHATGLM: Final = Family(rope=half_rope, ends_on_every_stage=True)
+FALCON: Final = Family(
+    norm_on_every_stage=True,
+    qkv_bias=Flag("bias"),
+    output_bias=Flag("bias"),
+    mlp_bias=Flag("bias"),
+    norm_bias=True,
+    gated=False,
+    tied_default=True,
+)
+GPT_BIGCODE: Final = Family(
+    qkv_bias=True,
+    output_bias=True,
+    mlp_bias=True,
+    norm_bias=True,
+    gated=False,
+    mlp_whole=True,
+    tied_default=True,
+    rotates=False,
+)
 GEMMA3: Final = Family(
     qkv_bias=BIAS,
     output_bias=BIAS,
@@ -126,6 +149,7 @@ GEMMA3: Final = Family(
 FAMILIES: Final[dict[str, Family]] = {
     "LlamaForCausalLM": LLAMA,
     "AquilaForCausalLM": LLAMA,
+    "BaichuanForCausalLM": Family(),
     "GraniteForCausalLM": LLAMA,
     "SmolLM3ForCausalLM": Family(
         qkv_bias=BIAS, output_bias=BIAS, mlp_bias=Flag("mlp_bias"), tied_default=True
@@ -187,7 +211,7 @@ FAMILIES: Final[dict[str, Family]] = {
     "Dots1ForCausalLM": Family(
         qkv_bias=BIAS,
         qk_norm="head",
-        moe=replace(DEEPSEEK_STYLE, router_dtype=None, router_bias_counts=False),
+        moe=replace(DEEPSEEK_STYLE, router_dtype=None),
         transformers_backend=True,
     ),
     "Ernie4_5_MoeForCausalLM": Family(
@@ -232,8 +256,6 @@ FAMILIES: Final[dict[str, Family]] = {
     "Ministral3ForCausalLM": Family(),
     "MiMoForCausalLM": Family(qkv_bias=Flag("attention_bias", default=True)),
     "ExaoneForCausalLM": LLAMA,
-    "ChatGLMModel": CHATGLM,
-    "ChatGLMForConditionalGeneration": CHATGLM,
     "MiniCPMForCausalLM": Family(tied_default=True),
     "Gemma2ForCausalLM": Family(
         qkv_bias=BIAS, output_bias=BIAS, num_norms=4, tied_default=True, scales_embeddings=True
@@ -253,19 +275,11 @@ FAMILIES: Final[dict[str, Family]] = {
         tied_default=True,
         transformers_backend=True,
     ),
-    "FalconForCausalLM": Family(
-        qkv_bias=Flag("bias"),
-        output_bias=Flag("bias"),
-        mlp_bias=Flag("bias"),
-        norm_bias=True,
-        gated=False,
-        tied_default=True,
-    ),
     "PhiMoEForCausalLM": Family(
-        qkv_bias=BIAS,
-        output_bias=BIAS,
+        qkv_bias=True,
+        output_bias=True,
         norm_bias=True,
-        head_bias=Flag("lm_head_bias"),
+        head_bias=True,
         moe=Moe(
             num_experts=("num_local_experts",),
             width=("intermediate_size",),

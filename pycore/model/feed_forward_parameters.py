@@ -12,6 +12,8 @@ def feed_forward_tensors(layer: Layer, hidden_size: int) -> Iterator[Tensor]:
     """The tensors of a dense or a routed feed-forward network."""
     name = layer.feed_forward_name
     match layer.feed_forward:
+        case DenseMlp(is_whole=True) as mlp:
+            yield from whole_mlp_tensors(mlp, hidden_size, name)
         case DenseMlp() as mlp:
             for linear in gated_mlp_tensors(
                 "mlp", name, hidden_size, mlp.intermediate_size, gated=mlp.gated, bias=mlp.bias
@@ -23,6 +25,14 @@ def feed_forward_tensors(layer: Layer, hidden_size: int) -> Iterator[Tensor]:
             return
         case _:
             assert_never(layer.feed_forward)
+
+
+def whole_mlp_tensors(mlp: DenseMlp, hidden_size: int, name: str) -> Iterator[Linear]:
+    """A network that the ranks do not share out."""
+    width, parts = mlp.intermediate_size, 2 if mlp.gated else 1
+    for own, rows, columns in (("up", parts * width, hidden_size), ("down", hidden_size, width)):
+        kept = (Rows(rows, Split.REPLICATED),)
+        yield Linear("mlp", f"{name}.{own}_proj", kept, columns, bias=mlp.bias, bias_split=False)
 
 
 def gated_mlp_tensors(

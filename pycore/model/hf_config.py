@@ -10,6 +10,7 @@ from typing import Final
 
 from pycore.errors import InvalidRequest, UnsupportedModel
 from pycore.model import (
+    classic,
     deepseek,
     deepseek_v4,
     gemma4,
@@ -36,6 +37,7 @@ ModelReader = Callable[[ConfigReader, str, str], Model]
 READERS: Final[Mapping[str, ModelReader]] = {
     **dict.fromkeys(FAMILIES, read_uniform),
     **multimodal.READERS,
+    **classic.READERS,
     **gemma4.READERS,
     **uneven_models.READERS,
     **hybrid.READERS,

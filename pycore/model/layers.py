@@ -109,6 +109,8 @@ class DenseMlp:
     intermediate_size: int
     gated: bool = True
     bias: bool = False
+    is_whole: bool = False
+    """Every rank holds all of it (GPT-BigCode, run through transformers)."""
     is_whole_in_sequence: bool = False
     """Whole on each rank where tokens are divided instead (DeepSeek-V3.2)."""
 

@@ -43,6 +43,7 @@ from pycore.model.uneven_mixers import (
     read_falcon,
     read_gemma4,
     read_mimo_v2,
+    read_multi_query,
     read_step3p5,
     read_whisper,
 )
@@ -69,6 +70,9 @@ RULES: Final[dict[str, Callable[[ConfigReader], Mixers]]] = {
     "MiMoV2ForCausalLM": read_mimo_v2,
     "Step3p5ForCausalLM": read_step3p5,
     "FalconForCausalLM": read_falcon,
+    "ChatGLMModel": read_multi_query,
+    "ChatGLMForConditionalGeneration": read_multi_query,
+    "GPTBigCodeForCausalLM": read_multi_query,
     "DbrxForCausalLM": read_dbrx,
     "WhisperForConditionalGeneration": read_whisper,
     "DeepseekV2ForCausalLM": read_deepseek,

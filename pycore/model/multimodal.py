@@ -51,6 +51,18 @@ class Multimodal:
     """The part about text may say so as well, as older files do."""
     text_at_top: bool = False
     """Older files state the numbers of the text beside, not in a part of their own."""
+    needs_text: bool = False
+    """Without a part about text it is not one of the family's defaults that transformers takes."""
+
+
+DEEPSTACK: Final = [8, 16, 24]
+"""Blocks whose output the text sees as well, where a Qwen3-VL config does not say."""
+
+
+def qwen3_vl_tower(vision: ConfigReader) -> tuple[OuterTensor, ...]:
+    """Qwen3-VL's tower, with mergers for what it hands to the first layers of the text."""
+    vision.completions = {"deepstack_visual_indexes": DEEPSTACK, **vision.completions}
+    return qwen3_vision_tower(vision)
 
 
 MULTIMODAL: Final[dict[str, Multimodal]] = {
@@ -58,7 +70,7 @@ MULTIMODAL: Final[dict[str, Multimodal]] = {
         GEMMA3, lambda _, vision, text: gemma3_tower(vision, text), tied_default=True
     ),
     "Mistral3ForConditionalGeneration": Multimodal(
-        FAMILIES["MistralForCausalLM"], mistral3_tower, tied_default=True
+        FAMILIES["MistralForCausalLM"], mistral3_tower, tied_default=True, needs_text=True
     ),
     "Qwen2VLForConditionalGeneration": Multimodal(
         FAMILIES["Qwen2ForCausalLM"],
@@ -73,16 +85,19 @@ MULTIMODAL: Final[dict[str, Multimodal]] = {
         text_at_top=True,
     ),
     "Qwen3VLForConditionalGeneration": Multimodal(
-        replace(QWEN3, sections_factor=1), lambda _, vision, __: qwen3_vision_tower(vision)
+        replace(QWEN3, sections_factor=1), lambda _, vision, __: qwen3_vl_tower(vision)
     ),
     "Qwen3VLMoeForConditionalGeneration": Multimodal(
         replace(FAMILIES["Qwen3MoeForCausalLM"], sections_factor=1),
-        lambda _, vision, __: qwen3_vision_tower(vision),
+        lambda _, vision, __: qwen3_vl_tower(vision),
     ),
     "Glm4vForConditionalGeneration": Multimodal(
         GLM4,
         lambda _, vision, __: glm4v_tower(vision),
         tied_in_text=True,
+    ),
+    "Glm4vMoeForConditionalGeneration": Multimodal(
+        FAMILIES["Glm4MoeForCausalLM"], lambda _, vision, __: glm4v_tower(vision)
     ),
     "Llama4ForConditionalGeneration": Multimodal(
         LLAMA4, lambda _, vision, text: llama4_tower(vision, text)
@@ -94,6 +109,8 @@ def read_multimodal(reader: ConfigReader, architecture: str, name: str) -> Model
     """A model of one of the ``MULTIMODAL`` classes."""
     row = MULTIMODAL[architecture]
     vision = reader.part("vision_config")
+    if row.needs_text and not reader.has("text_config"):
+        raise reader.missing("text_config", "it says how text is generated")
     text = text_reader(reader, at_top=row.text_at_top)
     tied = reader.flag("tie_word_embeddings", default=row.tied_default)
     if row.tied_in_text and text.has("tie_word_embeddings"):

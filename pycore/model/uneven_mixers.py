@@ -88,7 +88,30 @@ def read_mimo_v2(reader: ConfigReader) -> Mixers:
 def read_step3p5(reader: ConfigReader) -> Mixers:
     """Step 3.5: windowed layers have more query heads, but the same keys and values."""
     kinds = read_kinds(reader, read_num_layers(reader), full_everywhere)
-    return by_kind(reader, read_attention(reader), kinds, read_window(reader))
+    full = read_attention(reader)
+    other = reader.section("attention_other_setting")
+    heads = reader.optional_integer("num_sliding_attention_heads")
+    if heads is None and other is not None:
+        heads = other.optional_integer("num_attention_heads")
+    mixers = by_kind(reader, full, kinds, read_window(reader))
+    sliding = replace(full, num_attention_heads=heads or full.num_attention_heads)
+    wide = {
+        id(mixer): replace(mixer, attention=sliding)
+        for mixer in mixers
+        if isinstance(mixer, SlidingWindowAttention)
+    }
+    return tuple(wide.get(id(mixer), mixer) for mixer in mixers)
+
+
+def read_multi_query(reader: ConfigReader) -> Mixers:
+    """ChatGLM and GPT-BigCode: a flag says whether queries share keys and values."""
+    attention = read_attention(reader, of_own_width=False)
+    heads = attention.num_attention_heads
+    kv_heads = attention.num_key_value_heads
+    shares = reader.flag("multi_query_attention", "multi_query", default=kv_heads != heads)
+    stated = reader.optional_integer("multi_query_group_num", "num_key_value_heads")
+    attention = replace(attention, num_key_value_heads=(stated or 1) if shares else heads)
+    return (attention,) * read_num_layers(reader)
 
 
 def read_falcon(reader: ConfigReader) -> Mixers:

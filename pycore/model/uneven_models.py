@@ -1,6 +1,7 @@
-"""Models whose layers differ in heads and widths: Nemotron Super and MiMo-V2.
+"""Models whose layers differ in heads and widths: Nemotron Super, MiMo-V2, Step 3.5.
 
-Source: vLLM 0.33.0, model_executor/models/nemotron_nas.py and mimo_v2.py.
+Source: vLLM 0.33.0, model_executor/models/nemotron_nas.py, mimo_v2.py and
+step3p5.py.
 """
 
 from collections.abc import Iterator
@@ -23,8 +24,8 @@ from pycore.model.layers import (
     SlidingWindowAttention,
 )
 from pycore.model.model import Model
-from pycore.model.rope import Rope, distinct_tables, read_rope
-from pycore.model.uneven_mixers import read_decilm, read_mimo_v2
+from pycore.model.rope import DEFAULT_THETA, Rope, distinct_tables, read_rope
+from pycore.model.uneven_mixers import read_decilm, read_mimo_v2, read_step3p5
 from pycore.units import round_up
 
 DECILM_MULTIPLE: Final = 256
@@ -138,6 +139,86 @@ def mimo_networks(text: ConfigReader, count: int) -> Iterator[FeedForward]:
         yield routed if is_routed else dense
 
 
+def step3p5(reader: ConfigReader, architecture: str, name: str) -> Model:
+    """Step 3.5: more query heads in windowed layers, a gate for each head, experts from layer 3."""
+    text = text_reader(reader)
+    bias = text.flag("attention_bias", default=False)
+    gates = text.flag("use_head_wise_attn_gate", default=False)
+    mixers = dressed(
+        read_step3p5(text),
+        lambda attention: replace(attention, qkv_bias=bias, qk_norm="head", gate_heads=gates),
+    )
+    norms = (text.integer("hidden_size"),) * 2
+    layers = alike(
+        Layer(
+            mixer,
+            network,
+            norms,
+            feed_forward_name="moe" if isinstance(network, MoeMlp) else "mlp",
+        )
+        for mixer, network in zip(mixers, step_networks(text, len(mixers)), strict=True)
+    )
+    ropes = [
+        (step_rope(text, mixer, index), attention.head_dim)
+        for index, mixer in enumerate(mixers)
+        if mixer not in mixers[:index] and (attention := attention_inside(mixer)) is not None
+    ]
+    around = Surroundings(
+        rotary_tables=distinct_tables(ropes, read_length(text)[1]),
+        tie_word_embeddings=text.flag("tie_word_embeddings", default=False),
+    )
+    return assemble(Source(reader, text, architecture, name), layers, around)
+
+
+def step_networks(text: ConfigReader, count: int) -> Iterator[FeedForward]:
+    """Routed experts with one shared where the config says so, from layer 3 where it does not."""
+    if not text.flag("use_moe_router_bias", default=False):
+        raise text.invalid("use_moe_router_bias", False, "true: the engine supports nothing else")
+    kinds = text.sequence("mlp_layer_types")
+    listed = text.raw("moe_layers_enum")
+    numbers = (
+        listed.split(",") if isinstance(listed, str) else [str(index) for index in range(3, count)]
+    )
+    dense = DenseMlp(text.integer("intermediate_size"))
+    routed = MoeMlp(
+        num_experts=text.integer("moe_num_experts", "n_routed_experts"),
+        num_experts_per_tok=text.integer("moe_top_k", "num_experts_per_tok"),
+        moe_intermediate_size=text.integer("moe_intermediate_size"),
+        shared_intermediate_size=text.integer("share_expert_dim"),
+        shared_name="moe.share_expert",
+        router_bias=True,
+        router_dtype="float32" if text.flag("need_fp32_gate", default=False) else None,
+    )
+    for index in range(count):
+        is_routed = str(index) in numbers if kinds is None else kinds[index] == "sparse"
+        yield routed if is_routed else dense
+
+
+def step_rope(text: ConfigReader, mixer: AnyMixer, index: int) -> Rope:
+    """A base and a share for each layer; its scaling is of the kinds that the config names."""
+    windowed = isinstance(mixer, SlidingWindowAttention)
+    kind = "sliding_attention" if windowed else "full_attention"
+    scaled = text.sequence("yarn_only_types")
+    theta, share = (
+        listed_number(text, field, index) for field in ("rope_theta", "partial_rotary_factors")
+    )
+    if text.has("rope_scaling", "rope_parameters") and (scaled is None or kind in scaled):
+        return replace(read_rope(text, kind), theta=theta or DEFAULT_THETA, share=share or 1.0)
+    return Rope(theta=theta or DEFAULT_THETA, share=share or 1.0)
+
+
+def listed_number(text: ConfigReader, field: str, index: int) -> float | None:
+    """A number that a config states for each layer, or once for all."""
+    value = text.raw(field)
+    if isinstance(value, list):
+        if index >= len(value):
+            raise text.invalid(field, value, "a number for each layer")
+        value = value[index]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value)
+
+
 def alike(layers: Iterator[Layer]) -> tuple[Layer, ...]:
     """The layers in order; alike ones are one object."""
     seen: dict[Layer, Layer] = {}
@@ -146,6 +227,7 @@ def alike(layers: Iterator[Layer]) -> tuple[Layer, ...]:
 
 READERS: Final = {
     "DeciLMForCausalLM": decilm,
+    "Step3p5ForCausalLM": step3p5,
     "MiMoV2FlashForCausalLM": mimo_v2,
     "MiMoV2ForCausalLM": mimo_v2,
 }

@@ -92,7 +92,7 @@ def read_family_mixers(text: ConfigReader, family: Family, architecture: str) ->
 
 def read_tables(text: ConfigReader, family: Family, mixers: Mixers) -> tuple[RotaryTable, ...]:
     """The rotary tables of all layers: none where a family keeps frequencies instead."""
-    if family.transformers_backend:
+    if family.transformers_backend or not family.rotates:
         return ()
     positions = (
         text.optional_integer("model_max_length") if family.prefer_model_max_length else None
@@ -156,7 +156,8 @@ def read_feed_forwards(text: ConfigReader, family: Family, count: int) -> tuple[
     if routed is not None and all(is_routed):
         return (routed,) * count
     width = text.integer(*(family.dense_width or DENSE_WIDTHS))
-    dense = DenseMlp(width, family.gated, resolve(text, family.mlp_bias))
+    bias = resolve(text, family.mlp_bias)
+    dense = DenseMlp(width, family.gated, bias, is_whole=family.mlp_whole)
     return tuple(routed if routed is not None and routes else dense for routes in is_routed)
 
 
