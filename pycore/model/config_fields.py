@@ -132,6 +132,11 @@ class ConfigReader:
             return default
         return self.checked_integer(names[0], value, minimum)
 
+    def derived(self, name: str, value: int) -> int:
+        """``value`` in place of an absent ``name``, as transformers derives it; remembered."""
+        self.defaulted[name] = value
+        return value
+
     def checked_integer(self, name: str, value: object, minimum: int = 1) -> int:
         """``value`` as a whole number within bounds, else the error that names the field."""
         if isinstance(value, float) and value.is_integer():
@@ -151,6 +156,7 @@ class ConfigReader:
         """A finite number."""
         value = self.raw(*names)
         if value is MISSING:
+            self.defaulted[names[0]] = default
             return default
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise self.invalid(names[0], value, "a number")

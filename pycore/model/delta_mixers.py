@@ -127,7 +127,9 @@ def read_kimi_linear(reader: ConfigReader) -> Mixers:
 def read_bailing_linear(reader: ConfigReader) -> Mixers:
     """Ring and Ling 2.5: lightning attention, and latent attention at the end of each group."""
     heads = reader.integer("num_attention_heads")
-    head_dim = reader.optional_integer("head_dim") or reader.integer("hidden_size") // heads
+    head_dim = reader.optional_integer("head_dim") or reader.derived(
+        "head_dim", reader.integer("hidden_size") // heads
+    )
     state = LinearAttention(heads, head_dim)
     attention = read_latent(reader) if reader.has("kv_lora_rank") else read_attention(reader)
     group = reader.integer("layer_group_size")

@@ -64,7 +64,9 @@ def read_attention(
         default=heads,
     )
     stated = reader.optional_integer("head_dim", "kv_channels", minimum=0) if of_own_width else None
-    head_dim = stated or reader.integer("hidden_size", "n_embd", "d_model") // heads
+    head_dim = stated or reader.derived(
+        "head_dim", reader.integer("hidden_size", "n_embd", "d_model") // heads
+    )
     if head_dim == 0:
         raise reader.invalid("num_attention_heads", heads, "at most hidden_size")
     return FullAttention(heads, kv_heads, head_dim, head_dim, sinks=sinks)

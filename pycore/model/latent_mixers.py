@@ -40,7 +40,9 @@ def read_deepseek(reader: ConfigReader) -> Mixers:
     if not reader.has("kv_lora_rank"):
         heads = reader.integer("num_attention_heads")
         kv_heads = reader.integer("num_key_value_heads", default=heads)
-        head_dim = reader.optional_integer("head_dim") or reader.integer("hidden_size") // heads
+        head_dim = reader.optional_integer("head_dim") or reader.derived(
+            "head_dim", reader.integer("hidden_size") // heads
+        )
         return (FullAttention(heads, kv_heads, head_dim, head_dim),) * count
     if not reader.has("index_topk"):
         return (read_latent(reader),) * count

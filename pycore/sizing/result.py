@@ -109,6 +109,8 @@ class SizeResult:
     """One GPU of each pipeline stage, in the parts that a bar is drawn from."""
     architecture: Mapping[str, object] = field(default_factory=dict)
     """The model's own numbers under Hugging Face's names; a request may override each."""
+    defaulted: Mapping[str, object] = field(default_factory=dict)
+    """Fields that the config leaves out, with the value that transformers itself would use."""
     chosen: Mapping[str, object] = field(default_factory=dict)
     """What every choice that was left to the engine became."""
     notes: tuple[Mapping[str, str], ...] = ()

@@ -28,6 +28,7 @@ from pycore.sizing.explain import explain_kv, explain_pool, explain_weights
 from pycore.sizing.ledger import Ledger
 from pycore.sizing.memory import StageMemory, stage_memory
 from pycore.sizing.notes import notes_of
+from pycore.sizing.profiling import Run
 from pycore.sizing.result import SizeResult, Verdict
 from pycore.sizing.verdict import judge
 from pycore.sizing.weights import StageWeights, stage_weights
@@ -155,24 +156,28 @@ def stage_memories(
 ) -> tuple[StageMemory, ...]:
     """The memory of one GPU of each stage; of the one that decides, the arithmetic too."""
     quiet = Ledger(is_open=False)
-    memories = tuple(memory_of(deployment, stage, quiet) for stage in stages)
+    memories = tuple(
+        memory_of(deployment, index, stage, quiet) for index, stage in enumerate(stages)
+    )
     if ledger.is_open:
         available = [memory.available_kv_cache_bytes for memory in memories]
-        memory_of(deployment, stages[available.index(min(available))], ledger)
+        decides = available.index(min(available))
+        memory_of(deployment, decides, stages[decides], ledger)
     return memories
 
 
-def memory_of(deployment: Deployment, stage: StageWeights, ledger: Ledger) -> StageMemory:
-    """The memory of one GPU of a stage."""
-    return stage_memory(
+def memory_of(
+    deployment: Deployment, index: int, stage: StageWeights, ledger: Ledger
+) -> StageMemory:
+    """The memory of one GPU of a stage, the stage's place among the others given."""
+    run = Run(
         deployment.scenario,
         deployment.settings,
         deployment.model,
         deployment.accelerator,
-        stage,
-        deployment.requested_bytes,
-        ledger,
+        index,
     )
+    return stage_memory(run, stage, deployment.requested_bytes, ledger)
 
 
 def base_result(
@@ -213,6 +218,7 @@ def base_result(
         longest_request_tokens=None,
         max_concurrency_for_workload=None,
         architecture=model.architecture_numbers,
+        defaulted=model.defaulted,
         chosen=chosen_of(deployment, deployment.settings.max_model_len),
         notes=notes_of(deployment),
         figures=tuple(ledger.figures) if ledger.is_open else None,
