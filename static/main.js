@@ -55,8 +55,9 @@ const addressOf = (flat, wanted) => location.pathname + writeAddress(flat, wante
 
 /** @param {Flat} flat @param {Gesture} gesture */
 function take(flat, gesture) {
+  // A question that is on its way knows its scenario by identity.
   const isChanged = !isSame(flat, view.flat);
-  view.flat = flat;
+  if (isChanged) view.flat = flat;
   writeHistory(gesture);
   if (isChanged) ask();
 }

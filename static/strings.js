@@ -46,7 +46,8 @@ function kvHeads({ result, flat }) {
 /** What is said over an answer that is not this scenario's own. @param {View} view */
 function notice({ standing, result, core }) {
   if (standing === "current" || !result) return "";
-  const kind = standing === "prepared" && core.state === "starting" ? "awaited" : standing;
+  const isPrepared = standing === "prepared" && core.state !== "ready";
+  const kind = isPrepared ? (core.state === "starting" ? "awaited" : "prepared") : "older";
   return phrase(kind, { model: result.model_name, gpus: result.num_accelerators });
 }
 

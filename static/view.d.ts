@@ -31,6 +31,7 @@ declare global {
   interface Refusal {
     kind: string;
     message: string;
+    choices: Scalar[];
     remedies: Remedy[];
   }
 
@@ -73,13 +74,13 @@ declare global {
     architecture: Record<string, number | boolean | string>;
     chosen: Record<string, Scalar | null>;
     num_accelerators: number;
-    weights_bytes_per_rank: number;
-    loaded_weights_bytes_per_rank: number;
+    weights_bytes_per_rank: number | null;
+    loaded_weights_bytes_per_rank: number | null;
     total_bytes: number;
     requested_bytes: number;
-    available_kv_cache_bytes: number;
-    kv_cache_bytes_per_token_per_rank: number;
-    needed_kv_cache_bytes: number;
+    available_kv_cache_bytes: number | null;
+    kv_cache_bytes_per_token_per_rank: number | null;
+    needed_kv_cache_bytes: number | null;
     max_model_len: number | null;
     longest_request_tokens: number | null;
     max_concurrency_for_workload: number | null;
@@ -106,7 +107,7 @@ declare global {
   interface Frontier {
     points: FrontierPoint[];
     refused_beyond_tokens: number | null;
-    here: FrontierPoint;
+    here: FrontierPoint | null;
   }
 
   interface CatalogueModel {

@@ -29,8 +29,10 @@ export const createBars = (root) => {
   return {
     element: root,
     update({ result }) {
-      if (!result) return;
-      const { memory_by_stage: stages, bounds } = result;
+      const stages = result?.memory_by_stage ?? [];
+      show(root, stages.length > 0);
+      if (!result || stages.length === 0) return;
+      const { bounds } = result;
       const isOne = stages.length === 1;
       const widest = Math.max(
         ...stages.map((stage) => Math.max(stage.total_bytes, below(stage, 6))),

@@ -20,13 +20,13 @@ export const createFigures = (root) => {
       const values = { ...result.memory_by_stage[0], ...result.chosen, ...result };
       for (const node of all(root, "[data-as][data-figure]")) {
         const { figure } = node.dataset;
-        const value = /** @type {any} */ (values)[figure];
+        const value = /** @type {any} */ (values)[figure] ?? null;
         setFigure(node, figure, value, value === null ? "–" : as(node)(value));
       }
       for (const node of all(root, "[data-range]")) {
         const [low, high] = (result.bounds[node.dataset.range] ?? []).map(as(node));
         show(node, low !== high);
-        setText(node, `${low} to ${high}${node.dataset.after ?? ""}`);
+        setText(node, low === high ? "" : `${low} to ${high}${node.dataset.after ?? ""}`);
       }
     },
   };

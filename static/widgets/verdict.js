@@ -24,7 +24,11 @@ export const createVerdict = (root, change) => {
       remedies = refusals.flatMap((refusal) => refusal.remedies);
       each(find(root, "[data-each=refusal]"), refusals, ({ children }, refusal) => {
         setText(children[0], refusal.message);
-        each(children[1], refusal.remedies, (button, remedy) => {
+        setText(
+          children[1],
+          refusal.choices.length ? `Would do: ${refusal.choices.join(", ")}` : "",
+        );
+        each(children[2], refusal.remedies, (button, remedy) => {
           setText(button.children[0], remedy.label);
           setText(button.children[1], outcome(remedy));
         });

@@ -144,7 +144,12 @@ test("a refusal shows the engine's words and a button for each cure", () => {
     verdict: "refused",
     reason: { kind: "kv_cache_too_small" },
     refusals: [
-      { kind: "kv_cache_too_small", message: "ValueError: <b>no</b>", remedies: [remedy, short] },
+      {
+        kind: "kv_cache_too_small",
+        message: "ValueError: <b>no</b>",
+        choices: [],
+        remedies: [remedy, short],
+      },
     ],
   });
   assert.equal("ValueError: <b>no</b>", document.querySelector(".error").textContent);
@@ -153,6 +158,27 @@ test("a refusal shows the engine's words and a button for each cure", () => {
     [...document.querySelectorAll(".cures button")].map((button) => button.textContent),
   );
   assert.match(document.querySelector("#reason").textContent, /needs 5.00 GiB of KV/);
+});
+
+test("what is refused before anything is sized has neither bars nor curve, and no number", () => {
+  const nothing = Object.fromEntries(
+    Object.entries(RESULT).map(([name, value]) => [name, typeof value === "number" ? null : value]),
+  );
+  const refusals = [{ kind: "indivisible_heads", message: "64", choices: [1, 2], remedies: [] }];
+  const changes = {
+    ...nothing,
+    verdict: /** @type {const} */ ("refused"),
+    refusals,
+    bounds: {},
+    memory_by_stage: [],
+  };
+  const given = answers(changes);
+  given.frontier.result = { points: [], refused_beyond_tokens: null, here: null };
+  const document = draw(given);
+  assert.doesNotMatch(document.querySelector("main").textContent, /NaN|undefined|null/);
+  assert.match(document.querySelector("#verdict").textContent, /Would do: 1, 2/);
+  for (const id of ["bars", "frontier"])
+    assert.ok(document.getElementById(id).hasAttribute("hidden"));
 });
 
 test("an unknown reason still says something true", () => {
@@ -194,7 +220,7 @@ test("drawing again from the drawn page changes nothing", () => {
 
 test("Markdown has the verdict's figures, the engine's words and the link", () => {
   const message = "ValueError: a|b\nc";
-  const refused = { refusals: [{ kind: "k", message, remedies: [] }] };
+  const refused = { refusals: [{ kind: "k", message, choices: [], remedies: [] }] };
   const text = toMarkdown(
     drawResult(refused),
     { ...RESULT, ...refused },

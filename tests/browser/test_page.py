@@ -1,0 +1,332 @@
+"""The page itself: the sentence, the verdict, what is pressed and what comes of it."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.browser.page_parts import (
+    control,
+    expect_figure,
+    expect_search,
+    figure,
+    open_more,
+    open_page,
+    put,
+)
+from tests.browser.watching import wait_until_ready
+
+FULL_LENGTH = "?max_model_len="
+KIB = 1024
+GIB = 2**30
+
+
+def test_the_first_answer_needs_no_script(
+    new_context: Callable[..., BrowserContext], base_url: str
+) -> None:
+    """The figures, the bars and the words are in the page as it is sent."""
+    page = new_context(base_url=base_url, java_script_enabled=False).new_page()
+    page.goto("./")
+    assert figure(page, "weights_bytes_per_rank").get_attribute("value") == "70588581120"
+    assert figure(page, "weights_bytes_per_rank").inner_text() == "65.74"
+    assert page.locator(".bar").count() == 2
+    assert "Llama-3.3-70B-Instruct" in page.locator(".sentence").inner_text()
+
+
+def test_scripts_change_nothing_that_was_drawn_before_them(
+    new_context: Callable[..., BrowserContext], base_url: str
+) -> None:
+    """The same widgets drew the page when it was built."""
+    still = new_context(base_url=base_url, java_script_enabled=False).new_page()
+    still.goto("./")
+    drawn = still.locator("#answer").inner_text()
+    live = new_context(base_url=base_url).new_page()
+    open_page(live)
+    assert drawn == live.locator("#answer").inner_text()
+
+
+def test_a_knob_moves_the_figures_and_the_address(ready_page: Page) -> None:
+    """Every control's name is its contract's key, in the form and in the link."""
+    put(ready_page, "tensor_parallel_size", "4")
+    expect_figure(ready_page, "num_accelerators", 4)
+    expect_figure(ready_page, "weights_bytes_per_rank", 35312387328)
+    expect_figure(ready_page, "kv_cache_bytes_per_token_per_rank", 80 * KIB)
+    expect_search(ready_page, "?tensor_parallel_size=4")
+
+
+def test_a_figure_follows_while_it_is_typed(ready_page: Page) -> None:
+    """Nobody has to leave a field to see what it does."""
+    control(ready_page, "tensor_parallel_size").fill("8")
+    expect_figure(ready_page, "num_accelerators", 8)
+
+
+def test_counts_may_be_typed_as_people_write_them(ready_page: Page) -> None:
+    """32k and 32,768 are the same length."""
+    put(ready_page, "max_model_len", "16k")
+    expect_search(ready_page, "?max_model_len=16384")
+    shown = control(ready_page, "max_model_len").locator("+ .shown")
+    expect(shown).to_have_text("16,384 tokens")
+
+
+def test_an_empty_field_shows_what_the_engine_chose(ready_page: Page) -> None:
+    """The model's own limit stands where no length is given."""
+    put(ready_page, "max_model_len", "")
+    expect_search(ready_page, FULL_LENGTH)
+    expect(control(ready_page, "max_model_len")).to_have_attribute("placeholder", "131,072")
+
+
+def test_a_refusal_shows_the_engines_words_and_a_cure_that_works(page: Page) -> None:
+    """A press applies the change; the refusal is gone."""
+    open_page(page, FULL_LENGTH)
+    expect_figure(page, "verdict", "refused")
+    error = page.locator(".error")
+    expect(error).to_contain_text("To serve at least one request with the model's max seq len")
+    expect(page.locator("#reason")).to_contain_text("131,072 tokens one request needs 20.00 GiB")
+    page.locator(".cures button").first.click()
+    expect_figure(page, "verdict", "tight")
+    expect(error).to_have_count(0)
+    assert re.search(r"max_model_len=\d+", page.url)
+
+
+def test_a_size_that_does_not_divide_the_heads_is_refused_in_the_engines_words(
+    ready_page: Page,
+) -> None:
+    """TP 3 on 64 heads is an answer, not an error of the page."""
+    put(ready_page, "tensor_parallel_size", "3")
+    expect_figure(ready_page, "verdict", "refused")
+    expect(ready_page.locator(".error").first).to_contain_text(
+        "Total number of attention heads (64) must be divisible by tensor parallel size (3)"
+    )
+    expect(ready_page.locator("#verdict")).to_contain_text("Would do: 1, 2, 4, 8, 16, 32, 64")
+    expect(ready_page.locator("#bars")).to_be_hidden()
+
+
+@pytest.mark.parametrize("typed", ["abc", "-1", "0", "1.5", "9" * 40])
+def test_what_cannot_be_read_is_said_beside_its_control_and_kept(
+    ready_page: Page, typed: str
+) -> None:
+    """The core names the field; the page keeps what was typed and the last good answer."""
+    put(ready_page, "tensor_parallel_size", typed)
+    failure = ready_page.locator("#failure")
+    expect(failure).to_contain_text("tensor_parallel_size")
+    field = control(ready_page, "tensor_parallel_size")
+    expect(field).to_have_attribute("aria-invalid", "true")
+    expect(field).to_have_value(typed)
+    assert ready_page.locator(".pick:has([name=tensor_parallel_size]) + #failure").count() == 1
+    expect(ready_page.locator(".notice")).to_contain_text("before the last change")
+    expect_figure(ready_page, "num_accelerators", 2)
+    put(ready_page, "tensor_parallel_size", "2")
+    expect(failure).to_have_text("")
+    expect(ready_page.locator(".notice")).to_have_text("")
+
+
+def test_a_failure_in_a_closed_drawer_opens_it(page: Page) -> None:
+    """A link may hold nonsense for a field that is not in the sentence."""
+    open_page(page, "?max_num_seqs=many")
+    expect(control(page, "max_num_seqs")).to_be_visible()
+    expect(control(page, "max_num_seqs")).to_have_value("many")
+    expect(page.locator("label:has([name=max_num_seqs]) + #failure")).to_be_visible()
+
+
+def test_an_unknown_key_of_a_link_is_not_passed_over(page: Page) -> None:
+    """A misspelt key would otherwise show the figures of another deployment."""
+    open_page(page, "?tensor_paralel_size=4")
+    expect(page.locator("#failure")).to_contain_text("tensor_paralel_size")
+
+
+def test_more_kv_heads_double_what_a_token_takes_and_can_be_taken_back(ready_page: Page) -> None:
+    """The architecture's own numbers are open; a changed one is marked."""
+    open_more(ready_page)
+    expect_figure(ready_page, "kv_cache_bytes_per_token_per_rank", 160 * KIB)
+    ready_page.get_by_label("×2 num_key_value_heads").click()
+    expect_figure(ready_page, "kv_cache_bytes_per_token_per_rank", 320 * KIB)
+    ready_page.get_by_label("×2 num_key_value_heads").click()
+    expect_figure(ready_page, "kv_cache_bytes_per_token_per_rank", 640 * KIB)
+    expect(ready_page.locator("label.changed")).to_have_count(1)
+    expect(ready_page.locator("#more > summary")).to_contain_text("1 changed")
+    ready_page.get_by_label("reset num_key_value_heads").click()
+    expect_figure(ready_page, "kv_cache_bytes_per_token_per_rank", 160 * KIB)
+    expect_search(ready_page, "")
+
+
+def test_another_model_forgets_what_was_changed_in_the_last(page: Page) -> None:
+    """Sixteen KV heads were Llama's; the deployment stays."""
+    open_page(page, "?num_key_value_heads=16&tensor_parallel_size=4")
+    control(page, "model").click()
+    control(page, "model").fill("qwen3-32b")
+    page.keyboard.press("Enter")
+    expect_search(page, "?model=qwen3-32b&tensor_parallel_size=4")
+    expect(control(page, "model")).to_have_value("Qwen3-32B")
+
+
+def test_a_measured_figure_is_typed_in_gib_and_kept_in_bytes(ready_page: Page) -> None:
+    """The reference case's own pool gives the reference case's own tokens."""
+    open_more(ready_page)
+    put(ready_page, "measured.available_kv_cache_bytes", "5.63")
+    expect_search(ready_page, "?measured.available_kv_cache_bytes=6045166469")
+    expect_figure(ready_page, "longest_request_tokens", 36880)
+    expect_figure(ready_page, "available_kv_cache_bytes", 6045166469)
+
+
+def test_a_gpu_that_is_in_no_list_is_given_by_its_memory(ready_page: Page) -> None:
+    """Choosing "another" leads to the field; choosing from the list leads back."""
+    control(ready_page, "accelerator").select_option("other")
+    memory = control(ready_page, "accelerator_total_bytes")
+    expect(memory).to_be_focused()
+    memory.fill("100")
+    memory.press("Tab")
+    expect_figure(ready_page, "total_bytes", 100 * GIB)
+    expect(control(ready_page, "accelerator").locator("+ .shown")).to_have_text("another GPU")
+    control(ready_page, "accelerator").select_option("h100-sxm-80gb")
+    expect_search(ready_page, "?accelerator=h100-sxm-80gb")
+
+
+def test_an_accelerator_that_is_not_sized_says_so_beside_its_control(ready_page: Page) -> None:
+    """A TPU is a failure with a reason, never a number."""
+    control(ready_page, "accelerator").select_option(label="TPU v5e (not sized yet)")
+    expect(ready_page.locator("#failure")).to_be_visible()
+    expect(control(ready_page, "accelerator")).to_have_attribute("aria-invalid", "true")
+
+
+def test_a_switch_goes_into_the_link_only_when_it_is_moved(ready_page: Page) -> None:
+    """Eager mode is off by itself, prefix caching on."""
+    open_more(ready_page)
+    control(ready_page, "enforce_eager").check()
+    expect_search(ready_page, "?enforce_eager=true")
+    expect_figure(ready_page, "cuda_graph_bytes", 0)
+    control(ready_page, "enforce_eager").uncheck()
+    expect_search(ready_page, "")
+    control(ready_page, "enable_prefix_caching").uncheck()
+    expect_search(ready_page, "?enable_prefix_caching=false")
+
+
+def test_pressing_a_knobs_row_applies_it(ready_page: Page) -> None:
+    """The row's promise is what comes."""
+    row = ready_page.locator("#knobs tbody tr", has_text="--kv-cache-dtype").first
+    promised = row.locator("data").first.get_attribute("value")
+    row.locator("button").click()
+    expect_figure(ready_page, "longest_request_tokens", promised)
+    expect(control(ready_page, "kv_cache_dtype")).to_have_value("fp8")
+
+
+def test_every_knobs_row_keeps_its_promise(ready_page: Page) -> None:
+    """Each is tried from the same place."""
+    rows = ready_page.locator("#knobs tbody tr")
+    for index in range(rows.count()):
+        row = rows.nth(index)
+        held = row.locator("data").last.get_attribute("value")
+        row.locator("button").click()
+        expect_figure(ready_page, "max_concurrency_for_workload", held)
+        ready_page.go_back()
+        expect_figure(ready_page, "num_accelerators", 2)
+        expect(rows).to_have_count(rows.count())
+        expect_search(ready_page, "")
+
+
+def test_the_point_moves_by_arrow_keys_and_keeps_the_split(ready_page: Page) -> None:
+    """Right is longer; prompt and answer grow alike."""
+    point = ready_page.locator(".point")
+    point.focus()
+    point.press("ArrowRight")
+    expect(point).to_have_attribute("aria-valuenow", "8704")
+    expect(control(ready_page, "input_tokens")).to_have_value("4352")
+    expect(control(ready_page, "output_tokens")).to_have_value("4352")
+    point.press("PageUp")
+    expect(point).to_have_attribute("aria-valuenow", "17408")
+    point.press("Home")
+    expect(point).to_have_attribute("aria-valuenow", "256")
+
+
+def test_dragging_the_point_changes_the_request_and_leaves_one_step_back(page: Page) -> None:
+    """A drag is one gesture, however many places it passes."""
+    open_page(page)
+    page.locator(".chart").scroll_into_view_if_needed()
+    chart = page.locator(".chart").bounding_box()
+    assert chart is not None
+    page.mouse.move(chart["x"] + chart["width"] * 0.5, chart["y"] + chart["height"] * 0.5)
+    page.mouse.down()
+    for step in range(30):
+        page.mouse.move(
+            chart["x"] + chart["width"] * (0.5 - step / 100), chart["y"] + chart["height"] * 0.5
+        )
+    page.mouse.up()
+    expect(page).to_have_url(re.compile("input_tokens=[0-9]+&output_tokens=[0-9]+"))
+    page.go_back()
+    expect_search(page, "")
+    expect(control(page, "input_tokens")).to_have_value("4096")
+
+
+def test_the_arithmetic_can_be_checked_by_hand(ready_page: Page) -> None:
+    """Names, numbers put in, the result, its source and how far to trust it."""
+    ready_page.get_by_role("button", name="Show the arithmetic").click()
+    expect_search(ready_page, "?panel=arithmetic")
+    item = ready_page.locator(
+        "#arithmetic li", has=ready_page.locator("[data-figure=kv_cache_bytes_per_token_per_rank]")
+    )
+    expect(item).to_contain_text("163,840 bytes = 160 KiB")
+    expect(item.locator(".badge")).to_have_text("exact")
+    formula, numbers = item.locator("code").all_inner_texts()
+    evaluated = numbers.split("=")[1].replace("×", "*").replace("÷", "//").replace(",", "")
+    assert eval(evaluated) == 163840  # noqa: S307  # our own page's arithmetic, checked by hand
+    assert "element_bytes" in formula
+    put(ready_page, "tensor_parallel_size", "4")
+    expect(item).to_contain_text("81,920 bytes = 80 KiB")
+
+
+def test_an_open_panel_is_part_of_the_link(page: Page) -> None:
+    """Any view is a link."""
+    open_page(page, "?tensor_parallel_size=4&panel=arithmetic")
+    expect(page.locator("#arithmetic li")).not_to_have_count(0)
+    page.get_by_role("button", name="Show the arithmetic").click()
+    expect(page.locator("#arithmetic")).to_be_hidden()
+    expect_search(page, "?tensor_parallel_size=4")
+
+
+def test_examples_are_links_that_work_without_loading_the_page_again(ready_page: Page) -> None:
+    """And they are real links, to be opened elsewhere."""
+    ready_page.evaluate("() => { window.before = true; }")
+    ready_page.locator("#examples > summary").click()
+    link = ready_page.locator("#examples a").nth(1)
+    href = link.get_attribute("href") or ""
+    link.click()
+    expect_search(ready_page, href)
+    expect(ready_page.locator("#examples ul")).to_be_hidden()
+    assert ready_page.evaluate("() => window.before") is True
+
+
+def test_the_link_can_be_copied(
+    new_context: Callable[..., BrowserContext], base_url: str
+) -> None:
+    """As a link, and as Markdown with the figures."""
+    context = new_context(base_url=base_url, permissions=["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    open_page(page, "?tensor_parallel_size=4")
+    page.get_by_role("button", name="Copy link").click()
+    expect(page.get_by_role("button", name="Done ✓")).to_be_visible()
+    assert page.evaluate("() => navigator.clipboard.readText()") == page.url
+    page.get_by_role("button", name="Copy as Markdown").click()
+    expect(page.get_by_role("button", name="Done ✓")).to_have_count(2)
+    markdown = page.evaluate("() => navigator.clipboard.readText()")
+    assert "| Longest single request | 131,072 tokens |" in markdown
+    assert markdown.endswith(f"[Napkin]({page.url})")
+
+
+def test_the_answer_can_be_taken_along_as_json(ready_page: Page) -> None:
+    """With the request that it answers."""
+    with ready_page.expect_download() as waiting:
+        ready_page.get_by_role("button", name="Download JSON").click()
+    saved = json.loads(Path(waiting.value.path()).read_text("utf-8"))
+    assert saved["request"]["tensor_parallel_size"] == 2
+    assert saved["result"]["weights_bytes_per_rank"] == 70588581120
+
+
+def test_what_is_changed_before_python_is_ready_is_answered_after(page: Page) -> None:
+    """Knobs work at once; until then the page says whose figures it shows."""
+    page.goto("./")
+    put(page, "tensor_parallel_size", "4")
+    wait_until_ready(page)
+    expect_figure(page, "num_accelerators", 4)
+    expect(page.locator(".notice")).to_have_text("")
