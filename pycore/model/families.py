@@ -70,6 +70,8 @@ class Family:
     tied_default: bool = False
     ends_on_every_stage: bool = False
     norm_on_every_stage: bool = False
+    ties_break_pipeline: bool = False
+    """The class cannot tie its head to an embedding on another stage (ERNIE 4.5)."""
     transformers_backend: bool = False
     """Run through transformers' own classes: inverse frequencies instead of a rotary table, and
     the rows of a key-value head divided where ranks outnumber them."""
@@ -152,7 +154,11 @@ FAMILIES: Final[dict[str, Family]] = {
     "BaichuanForCausalLM": Family(),
     "GraniteForCausalLM": LLAMA,
     "SmolLM3ForCausalLM": Family(
-        qkv_bias=BIAS, output_bias=BIAS, mlp_bias=Flag("mlp_bias"), tied_default=True
+        transformers_backend=True,
+        qkv_bias=BIAS,
+        output_bias=BIAS,
+        mlp_bias=Flag("mlp_bias"),
+        tied_default=True,
     ),
     "MistralForCausalLM": Family(),
     "Phi3ForCausalLM": Family(),
@@ -163,12 +169,15 @@ FAMILIES: Final[dict[str, Family]] = {
     "Qwen2ForCausalLM": Family(qkv_bias=True),
     "Qwen3ForCausalLM": QWEN3,
     "SeedOssForCausalLM": Family(
-        qkv_bias=Flag("attention_bias", default=True), output_bias=Flag("attention_out_bias")
+        transformers_backend=True,
+        qkv_bias=Flag("attention_bias", default=True),
+        output_bias=Flag("attention_out_bias"),
     ),
     "Olmo2ForCausalLM": Family(
         qkv_bias=BIAS, output_bias=BIAS, qk_norm="full", transformers_backend=True
     ),
     "CohereForCausalLM": Family(
+        norm_on_every_stage=True,
         qkv_bias=BIAS,
         output_bias=BIAS,
         qk_norm="full_split",
@@ -178,13 +187,17 @@ FAMILIES: Final[dict[str, Family]] = {
         prefer_model_max_length=True,
     ),
     "GemmaForCausalLM": Family(
-        qkv_bias=BIAS, output_bias=BIAS, tied_default=True, scales_embeddings=True
+        norm_on_every_stage=True,
+        qkv_bias=BIAS,
+        output_bias=BIAS,
+        tied_default=True,
+        scales_embeddings=True,
     ),
     "Glm4ForCausalLM": GLM4,
     "Ernie4_5ForCausalLM": Family(
         qkv_bias=ERNIE_BIAS, output_bias=ERNIE_BIAS, mlp_bias=ERNIE_BIAS, tied_default=True
     ),
-    "MixtralForCausalLM": Family(moe=Moe(width=("intermediate_size",))),
+    "MixtralForCausalLM": Family(ends_on_every_stage=True, moe=Moe(width=("intermediate_size",))),
     "Qwen2MoeForCausalLM": Family(
         qkv_bias=Flag("qkv_bias", default=True),
         moe=Moe(
@@ -215,6 +228,7 @@ FAMILIES: Final[dict[str, Family]] = {
         transformers_backend=True,
     ),
     "Ernie4_5_MoeForCausalLM": Family(
+        ties_break_pipeline=True,
         qkv_bias=ERNIE_BIAS,
         output_bias=ERNIE_BIAS,
         mlp_bias=ERNIE_BIAS,
@@ -256,12 +270,19 @@ FAMILIES: Final[dict[str, Family]] = {
     "Ministral3ForCausalLM": Family(),
     "MiMoForCausalLM": Family(qkv_bias=Flag("attention_bias", default=True)),
     "ExaoneForCausalLM": LLAMA,
-    "MiniCPMForCausalLM": Family(tied_default=True),
+    "MiniCPMForCausalLM": Family(ends_on_every_stage=True, tied_default=True),
     "Gemma2ForCausalLM": Family(
-        qkv_bias=BIAS, output_bias=BIAS, num_norms=4, tied_default=True, scales_embeddings=True
+        norm_on_every_stage=True,
+        qkv_bias=BIAS,
+        output_bias=BIAS,
+        num_norms=4,
+        tied_default=True,
+        scales_embeddings=True,
     ),
     "Gemma3ForCausalLM": GEMMA3,
-    "Cohere2ForCausalLM": Family(num_norms=1, tied_default=True, prefer_model_max_length=True),
+    "Cohere2ForCausalLM": Family(
+        norm_on_every_stage=True, num_norms=1, tied_default=True, prefer_model_max_length=True
+    ),
     "Exaone4ForCausalLM": Family(qk_norm="head"),
     "Olmo3ForCausalLM": Family(
         qkv_bias=BIAS, output_bias=BIAS, qk_norm="full", transformers_backend=True, num_ropes=2
@@ -276,6 +297,7 @@ FAMILIES: Final[dict[str, Family]] = {
         transformers_backend=True,
     ),
     "PhiMoEForCausalLM": Family(
+        ends_on_every_stage=True,
         qkv_bias=True,
         output_bias=True,
         norm_bias=True,

@@ -55,6 +55,7 @@ def read_decoder(
         tie_word_embeddings=tied,
         ends_on_every_stage=family.ends_on_every_stage,
         norm_on_every_stage=family.norm_on_every_stage,
+        supports_pipeline=not (tied and family.ties_break_pipeline),
         outer_tensors=outer_tensors + family_tensors(family),
         names=names,
         final_norm_size=hidden_size * (2 if family.norm_bias else 1),
