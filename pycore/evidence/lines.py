@@ -49,7 +49,10 @@ ANCHORS_BY_SUBJECT: Final = (
     *((anchor, COUNTERS) for anchor in ("TTFT", "prefill time", " prompts")),
     *((anchor, ERRORS) for anchor in ("rror", "divisible", "larger than", "greater than")),
     *((anchor, ERRORS) for anchor in ("smaller than", "supported", "not aligned", "cache blocks")),
-    *((anchor, ERRORS) for anchor in ("out of memory", "OOMKilled", "xit code", "xit Code")),
+    *(
+        (anchor, ERRORS)
+        for anchor in ("out of memory", "OOMKilled", "xit code", "xit Code", "xited with")
+    ),
     *((anchor, ERRORS) for anchor in ("No space left", "shared memory", "channel closed")),
     *((anchor, ERRORS) for anchor in ("Insufficient ", "Evicted", "ephemeral-storage", "SIGKILL")),
     *((anchor, ERRORS) for anchor in ("probe failed", "gated repo", "mem-fraction", "BackOff")),

@@ -70,13 +70,15 @@ def utilization(evidence: Evidence) -> Iterator[Contradiction]:
         chosen = result.chosen.get("gpu_memory_utilization")
         share = chosen if isinstance(chosen, float) else 1.0
     held = terms.weights.value + terms.available.value
-    if held <= share * total + CLOSES:
+    doubt = terms.weights.rounding + terms.available.rounding
+    doubt += share * (terms.total.rounding if terms.total else 0.0)
+    if held <= share * total + doubt:
         return
     yield Contradiction(
         "more_than_the_budget",
         f"{gib_text(terms.weights.value)} of weights and a pool of "
         f"{gib_text(terms.available.value)} are {gib_text(held)}: more than {share:g} × "
-        f"{gib_text(total)} = {gib_text(share * total)}. The run used at least {held / total:.2f}.",
+        f"{gib_text(total)} = {gib_text(share * total)}. The run used more than {held / total:.3f}.",
         {"held_bytes": held, "requested_bytes": int(share * total), "utilization": share},
     )
 
@@ -142,8 +144,9 @@ def ranks(evidence: Evidence) -> Iterator[Contradiction]:
             f"Rank TP{counted - 1} speaks in a log that says tensor_parallel_size {stated}.",
             {"ranks": counted, "tensor_parallel_size": stated},
         )
-    size = stated if isinstance(stated, int) else counted
-    if size and size != asked:
+    # Not every rank prints, so those that did only say that there are at least so many.
+    size = stated if isinstance(stated, int) else max(counted, asked)
+    if size != asked:
         yield Contradiction(
             "tensor_parallel_size_differs",
             f"The log ran with TP {size}, the scenario has TP {asked}: the figures are held "

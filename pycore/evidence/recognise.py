@@ -62,7 +62,7 @@ def recognise(findings: Findings, scenario: Scenario) -> Recognised:
     for name in SETTINGS:
         take_setting(findings, name, found)
     ranks = counted_ranks(findings)
-    if ranks > 1 and "tensor_parallel_size" not in found.request:
+    if ranks > scenario.tensor_parallel_size and "tensor_parallel_size" not in found.request:
         found.request["tensor_parallel_size"] = ranks
     if findings.engine in {"sglang", "tensorrt_llm"}:
         found.request.pop("gpu_memory_utilization", None)
