@@ -1,16 +1,28 @@
 """Each thing that can go wrong on a user's machine says what to do."""
 
+import ast
 import http.client
 import socket
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from chromium import find_chromium
 from console import BuildError, run
+from places import ROOT
 from pyodide_runtime import check
 from serve import serve_somewhere
 from toolbox import find_program
+
+OLD_PYTHON = """
+import runpy, sys
+sys.version_info, sys.version = (3, 8, 0), "3.8.0 (old)"
+try:
+    runpy.run_path({path!r}, run_name="__main__")
+except SystemExit as stop:
+    print(stop)
+"""
 
 
 @pytest.fixture
@@ -66,3 +78,14 @@ def test_a_taken_port_gives_way_to_a_free_one(
     assert connection.getresponse().status == 200
     connection.close()
     server.stop()
+
+
+def test_an_old_python_is_told_so_rather_than_shown_a_syntax_error() -> None:
+    """The one file that it reads has nothing newer in it than it knows."""
+    ast.parse((ROOT / "build.py").read_text("utf-8"), feature_version=(3, 6))
+    first = run(
+        [sys.executable, "-c", OLD_PYTHON.format(path=str(ROOT / "build.py"))],
+        title="as an old Python",
+        remedy="",
+    )
+    assert "needs Python 3.11 or newer; this is 3.8.0" in first
