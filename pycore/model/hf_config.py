@@ -13,6 +13,7 @@ from pycore.model import (
     classic,
     deepseek,
     deepseek_v4,
+    gemma3n,
     gemma4,
     hybrid,
     kimi,
@@ -24,6 +25,7 @@ from pycore.model import (
     nemotron_h,
     olmo_hybrid,
     qwen_hybrid,
+    retired,
     uneven_models,
     zamba2,
 )
@@ -38,7 +40,9 @@ READERS: Final[Mapping[str, ModelReader]] = {
     **dict.fromkeys(FAMILIES, read_uniform),
     **multimodal.READERS,
     **classic.READERS,
+    **gemma3n.READERS,
     **gemma4.READERS,
+    **retired.READERS,
     **uneven_models.READERS,
     **hybrid.READERS,
     **lfm2.READERS,
@@ -63,6 +67,9 @@ def read_model(config: Mapping[str, object], name: str = "") -> Model:
     """
     reader = ConfigReader(config)
     architecture = read_architecture(reader)
+    if not reader.has("model_type"):
+        # Nothing says whose defaults complete the config, so none do.
+        reader.defaulted["model_type"] = None
     return READERS[architecture](reader, architecture, name or architecture)
 
 

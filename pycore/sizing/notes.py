@@ -23,8 +23,10 @@ def notes_of(deployment: Deployment) -> tuple[dict[str, str], ...]:
                 "one: no public log that prints it was found.",
             }
         )
-    # An absent flag that is off says nothing new; any other default decides a figure.
-    decisive = {name: value for name, value in model.defaulted.items() if value is not False}
+    # What is absent and off, or absent altogether, says nothing new; other defaults decide figures.
+    decisive = {
+        name: value for name, value in model.defaulted.items() if value not in (False, None)
+    }
     if decisive:
         named = ", ".join(f"{name} = {value}" for name, value in decisive.items())
         notes.append(
