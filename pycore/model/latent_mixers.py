@@ -112,6 +112,8 @@ def read_ratios(reader: ConfigReader, count: int) -> tuple[int, ...]:
     if reader.has("layer_types") or listed is None:
         kinds = read_kinds(reader, count, default_kind)
         listed = [COMPRESS_RATES.get(kind, kind) for kind in kinds]
+        if not reader.has("layer_types"):
+            reader.defaulted["compress_ratios"] = listed
     known = {0, 1, 4, 128}
     if len(listed) < count or any(ratio not in known for ratio in listed[:count]):
         raise reader.invalid("compress_ratios", listed, f"{count} numbers out of 0, 4 and 128")

@@ -135,11 +135,11 @@ def test_a_figure_that_rests_on_a_missing_field_says_so(content: dict[str, Any])
     whole = asked(content)
     if not whole["ok"]:
         return
-    for name in content:
-        short = {key: value for key, value in content.items() if key != name}
+    for name, value in content.items():
+        short = {key: kept for key, kept in content.items() if key != name}
         decoded = asked(short)
         if not decoded["ok"]:
             continue
         changed = [f for f in FIGURES if decoded["result"][f] != whole["result"][f]]
         if changed and name not in STATED_BY_ABSENCE:
-            assert is_told(name, content[name], decoded["result"]["defaulted"]), (name, changed)
+            assert is_told(name, value, decoded["result"]["defaulted"]), (name, changed)
