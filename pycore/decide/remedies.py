@@ -35,8 +35,11 @@ def with_remedies(scenario: Scenario, result: SizeResult) -> SizeResult:
 def tried(scenario: Scenario, change: Change) -> dict[str, object] | None:
     """The remedy that ``change`` is, or None where it cures nothing."""
     there = size(replace(scenario, **change.changes))  # type: ignore[arg-type]  # our own fields
-    if not there.starts:
-        return None
+    return remedy_of(change, there) if there.starts else None
+
+
+def remedy_of(change: Change, there: SizeResult) -> dict[str, object]:
+    """A change and what it gives, as the contract has a remedy."""
     return {
         "label": change.label,
         "changes": change.changes,

@@ -57,7 +57,11 @@ def close(
 
     Only their sum is measured: it is dealt out in proportion to what Napkin expects of each.
     """
-    if predicted is None or found.weights_bytes_per_rank is None or terms.available is None:
+    if predicted is None or terms.available is None:
+        return None
+    weights = found.weights_bytes_per_rank
+    weights = predicted.loaded_weights_bytes_per_rank if weights is None else weights
+    if weights is None:
         return None
     if scenario.kv_cache_memory_bytes is not None or scenario.pipeline_parallel_size > 1:
         return None
@@ -65,7 +69,7 @@ def close(
     names = [name for name in UNPRINTED if graphs_in_budget or name != "cuda_graph_bytes"]
     if scenario.enforce_eager and "cuda_graph_bytes" in names:
         names.remove("cuda_graph_bytes")
-    left = requested - found.weights_bytes_per_rank - terms.available.value
+    left = requested - weights - terms.available.value
     unknown = [name for name in names if getattr(found, name) is None]
     for name in names:
         left -= getattr(found, name) or 0

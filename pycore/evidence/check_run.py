@@ -8,7 +8,6 @@ does not tell stays as it was, and nothing is guessed.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from pycore.engine.versions import find_version
 from pycore.errors import InvalidRequest
 from pycore.evidence.adopt import adopt
 from pycore.evidence.compare import CheckRow, compare
@@ -100,7 +99,7 @@ def check_run(scenario: Scenario) -> CheckRun:
     told = replace(asked, measured=Measured(), **recognised.request)  # type: ignore[arg-type]  # READERS checked them
     predicted = predict(told, recognised)
     terms = terms_of(findings)
-    graphs = graphs_in_budget(told, findings)
+    graphs = graphs_in_budget(findings, predicted)
     measured = adopt(terms, told, predicted, graphs_in_budget=graphs)
     pinned = pinned_to(told, terms) if predicted is not None else None
     told = with_defaults(told, predicted)
@@ -149,14 +148,24 @@ def pinned_to(told: Scenario, terms: Terms) -> SizeResult | None:
     return sized(replace(told, measured=Measured(available_kv_cache_bytes=terms.available.value)))
 
 
-def graphs_in_budget(told: Scenario, findings: Findings) -> bool:
-    """Whether this version takes the estimate for CUDA graphs from the pool."""
-    if findings.setting("cuda_graphs_in_budget") is False or told.enforce_eager:
+def graphs_in_budget(findings: Findings, predicted: SizeResult | None) -> bool:
+    """Whether the engine takes the estimate for CUDA graphs from the pool.
+
+    As the sizing has it: what its budget less all other terms leaves is the pool, or more.
+    """
+    if findings.setting("cuda_graphs_in_budget") is False or predicted is None:
         return False
-    try:
-        return find_version(told.engine_version).cuda_graphs_in_budget
-    except InvalidRequest:
+    graphs, pool = predicted.cuda_graph_bytes, predicted.available_kv_cache_bytes
+    terms = (
+        predicted.loaded_weights_bytes_per_rank,
+        predicted.activation_bytes,
+        predicted.non_torch_bytes,
+        pool,
+    )
+    if not graphs or None in terms:
         return False
+    left = predicted.requested_bytes - sum(term for term in terms if term is not None)
+    return left > graphs // 2
 
 
 def with_defaults(told: Scenario, predicted: SizeResult | None) -> Scenario:

@@ -5,15 +5,21 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from pycore.decide.knobs import Change
-from pycore.decide.remedies import tried
+from pycore.decide.remedies import remedy_of
 from pycore.errors import InvalidRequest
 from pycore.evidence.readings import Findings, Sighting
-from pycore.evidence.sightings import CONSEQUENCES
+from pycore.evidence.sightings import CONSEQUENCES, SHAPE
 from pycore.evidence.terms import Terms
 from pycore.scenario import Scenario
 from pycore.sizing.result import SizeResult
+from pycore.sizing.size import size
 
 MOST_REMEDIES: Final = 4
+# Errors that no memory has a part in: their cure is one even where memory stops it next.
+RULES: Final = frozenset(item.kind for item in SHAPE)
+MOVES_WEIGHTS: Final = frozenset(
+    {"tensor_parallel_size", "pipeline_parallel_size", "quantization", "dtype"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +66,7 @@ class Story:
     meaning: str
     why: str = ""
     changes: tuple[Change, ...] = ()
-    """Changes of the scenario; only those that let it start are offered."""
+    """Changes of the scenario; only those that cure it are offered."""
     elsewhere: tuple[str, ...] = ()
     """What to do outside the scenario, cheapest first."""
 
@@ -104,12 +110,10 @@ def teller(kind: str) -> Teller:
 
 
 def remedies(situation: Situation, story: Story) -> Iterator[Mapping[str, object]]:
-    """The changes that cure it: those of the scenario that let it start, then the others."""
+    """The changes that cure it: those of the scenario that do, then those elsewhere."""
     found = 0
     for change in story.changes:
-        cure = attempt(situation.scenario, change) if situation.result is not None else None
-        if situation.result is None:
-            cure = {"label": change.label, "changes": change.changes}
+        cure = attempt(situation, change)
         if cure is not None and found < MOST_REMEDIES:
             found += 1
             yield cure
@@ -117,11 +121,23 @@ def remedies(situation: Situation, story: Story) -> Iterator[Mapping[str, object
         yield {"label": label, "changes": {}}
 
 
-def attempt(scenario: Scenario, change: Change) -> Mapping[str, object] | None:
-    """What a change gives, or None where it cures nothing or cannot be sized."""
-    # What was free before the change was made is not free memory after it.
-    quiet = replace(scenario, figures=False)
+def attempt(situation: Situation, change: Change) -> Mapping[str, object] | None:
+    """What a change gives, or None where it cures nothing.
+
+    A rule of the engine is cured once the engine gets past its rules, though memory may still
+    stop it; any other error only once it starts. Without a sizing nothing can be tried.
+    """
+    if situation.result is None:
+        return {"label": change.label, "changes": change.changes}
+    quiet = replace(situation.scenario, figures=False)
+    if MOVES_WEIGHTS.intersection(change.changes):
+        # A pool that was given does not tell what is left beside other weights.
+        quiet = replace(quiet, measured=replace(quiet.measured, available_kv_cache_bytes=None))
     try:
-        return tried(quiet, change)
+        there = size(replace(quiet, **change.changes))  # type: ignore[arg-type]  # our own fields
     except InvalidRequest:
         return None
+    # What breaks another rule has not been sized; what does not fit at all is no cure either.
+    past_rules = there.weights_bytes_per_rank is not None and there.verdict != "does_not_fit"
+    cured = past_rules if situation.error.kind in RULES else there.starts
+    return remedy_of(change, there) if cured else None

@@ -25,22 +25,14 @@ def free_memory(situation: Situation) -> Story:
     """Less is free than the engine is to take."""
     free, total, share, wanted = (float(parse_number(situation.number(i))) for i in range(4))
     fits = max(0, math.floor(free / total * 100) / 100) if total > 0 else 0.0
-    change = single("gpu_memory_utilization", fits, f"--gpu-memory-utilization {fits:g}")
-    lowered = (
-        Change(
-            change.field,
-            change.value,
-            change.label,
-            {**change.changes, "accelerator_free_bytes": None},
-        ),
-    )
+    lowered = single("gpu_memory_utilization", fits, f"--gpu-memory-utilization {fits:g}")
     return Story(
         "The engine takes a share of the GPU's whole memory, and that much is not free.",
         f"{share:g} × {total:g} GiB = {wanted:g} GiB are to be used, {free:g} GiB are free: "
         f"{total - free:.2f} GiB are held by the driver, by another process, or by "
         "an engine that has not ended yet. The largest share that fits is "
         f"{fits:g}.",
-        lowered if fits > 0 else (),
+        (lowered,) if fits > 0 else (),
         ("end what else runs on the GPU (nvidia-smi lists it)",),
     )
 
