@@ -9,11 +9,18 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from browser_profile import fresh_profiles
 from measure_loading import measure_first_paint, measure_loading
-from measure_work import measure_knobs, measure_memory, measure_sizes
+from measure_work import measure_knobs, measure_large_config, measure_memory, measure_sizes
 from own_code import LARGEST_BYTES, own_code_bytes
 from report import Figure, print_report
 
-MEASURES = (measure_first_paint, measure_sizes, measure_memory, measure_knobs, measure_loading)
+MEASURES = (
+    measure_first_paint,
+    measure_sizes,
+    measure_memory,
+    measure_knobs,
+    measure_large_config,
+    measure_loading,
+)
 
 
 def machine(version: str) -> str:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from statistics import median, quantiles
 
 from browser_profile import Profiles
+from hashed_names import HASH_LENGTH
 from local_server import start_server
 from places import DIST
 from playwright.sync_api import Page
@@ -72,6 +73,30 @@ ASK_BATCH = """
   };
   texts.forEach((text, id) => window.bare.postMessage({ id, text }));
 })
+"""
+
+# The page's own client asks for a config's few fields, as after a paste, while a timer looks for
+# gaps in which the page could not have moved.
+ASK_LARGE = """
+async ({ module, text }) => {
+  const { createCore } = await import(new URL(module, document.baseURI));
+  const core = createCore();
+  core.start();
+  await core.ask({ ask: "model", model: "phi-4" });
+  let last = performance.now();
+  let gap = 0;
+  const timer = setInterval(() => {
+    const now = performance.now();
+    gap = Math.max(gap, now - last);
+    last = now;
+  }, 4);
+  const started = performance.now();
+  const { ok } = await core.ask({ ask: "model", config: text });
+  const milliseconds = performance.now() - started;
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  clearInterval(timer);
+  return { ok, milliseconds, gap };
+}
 """
 
 
@@ -154,3 +179,34 @@ def measure_memory(profiles: Profiles) -> list[Figure]:
     grown = after.heap_bytes - before.heap_bytes
     note = f"{before.heap_bytes:,} bytes; {after.num_objects - before.num_objects:+} objects"
     return [Figure(f"heap grown by {NUM_ANSWERS:,} answers", grown, "bytes", 0, note)]
+
+
+def large_config() -> str:
+    """Return a config.json of 6 MB: quantised, with a name for every module that is not."""
+    names = [f"model.layers.{i % 32}.mlp.experts.{i}.a_long_name.gate_proj" for i in range(98_000)]
+    return json.dumps(
+        {
+            "architectures": ["LlamaForCausalLM"],
+            "model_type": "llama",
+            "hidden_size": 4096,
+            "intermediate_size": 14336,
+            "num_hidden_layers": 32,
+            "num_attention_heads": 32,
+            "num_key_value_heads": 8,
+            "vocab_size": 128256,
+            "max_position_embeddings": 8192,
+            "torch_dtype": "bfloat16",
+            "quantization_config": {"quant_method": "fp8", "ignored_layers": names},
+        }
+    )
+
+
+def measure_large_config(profiles: Profiles) -> list[Figure]:
+    """Read a published config of 6 MB, and see whether the page can still move."""
+    (module,) = DIST.glob(f"static/core.{'?' * HASH_LENGTH}.js")
+    text = large_config()
+    with ready_page(profiles) as page:
+        found = page.evaluate(ASK_LARGE, {"module": f"static/{module.name}", "text": text})
+    assert found["ok"]
+    note = f"{len(text):,} bytes; longest gap on the page {found['gap']:.0f} ms"
+    return [Figure("reading a large config.json", found["milliseconds"], "ms", 1000, note)]
