@@ -11,7 +11,8 @@ from typing import Final
 from pycore.model.assembly import Source
 from pycore.model.completions import text_reader
 from pycore.model.config_fields import ConfigReader
-from pycore.model.families import FAMILIES, GEMMA3, GLM4, LLAMA4, QWEN3, Family
+from pycore.model.families import FAMILIES, GEMMA3, GLM4, LLAMA4, QWEN3
+from pycore.model.family import Family
 from pycore.model.glm4v_vision import glm4v_tower
 from pycore.model.llama4_vision import llama4_tower
 from pycore.model.model import Model

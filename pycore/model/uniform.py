@@ -7,7 +7,8 @@ from pycore.model.assembly import Source, Surroundings, assemble
 from pycore.model.basics import read_length, uniform_integer
 from pycore.model.completions import text_reader
 from pycore.model.config_fields import ConfigReader
-from pycore.model.families import FAMILIES, Family, Flag, Moe
+from pycore.model.families import FAMILIES
+from pycore.model.family import Family, Flag, Moe
 from pycore.model.grouped_mixers import Mixers, attention_inside, dressed
 from pycore.model.grouped_mixers import read_uniform as read_uniform_mixers
 from pycore.model.layers import (
