@@ -3,16 +3,24 @@
 
 import { all, find, on, setText, show } from "../dom.js";
 
-/**
- * @param {HTMLDialogElement} dialog
- * @param {(texts: Changes) => Promise<string>} use answers what is wrong with them, or nothing
- */
+/** A longer text is only begun in the field: to lay out megabytes freezes the page. */
+const MOST_SHOWN = 100_000;
+
+/** @param {HTMLDialogElement} dialog @param {(texts: Changes) => Promise<string>} use answers what is wrong */
 export function createConfig(dialog, use) {
   const [area, failure, files, hint] = all(dialog, "textarea, .failure, input, .row .hint");
+  let whole = "";
   let quantization = "";
 
-  function open(text = area.value) {
-    area.value = text;
+  /** @param {string} text */
+  function put(text) {
+    whole = text.length > MOST_SHOWN ? text : "";
+    area.value = whole ? `${text.slice(0, 1000)} …` : text;
+  }
+
+  /** @param {string} [text] */
+  function open(text) {
+    if (text !== undefined) put(text);
     show(failure, false);
     if (!dialog.open) dialog.showModal();
     area.focus();
@@ -23,7 +31,7 @@ export function createConfig(dialog, use) {
     for (const file of chosen) {
       const text = await file.text();
       if (file.name.includes("quant_config")) quantization = text;
-      else area.value = text;
+      else put(text);
       setText(hint, file.name + (quantization && ", with hf_quant_config.json"));
     }
     open();
@@ -31,16 +39,26 @@ export function createConfig(dialog, use) {
 
   on(find(dialog, "[data-act=use]"), "click", async () => {
     setText(hint, "Reading …");
-    const wrong = await use({
-      config: area.value,
-      ...(quantization && { hf_quant_config: quantization }),
-    });
+    const extra = quantization && { hf_quant_config: quantization };
+    const wrong = await use({ config: whole || area.value, ...extra });
     setText(hint, "");
     setText(failure, wrong);
     show(failure, wrong !== "");
     if (wrong === "") dialog.close();
   });
   on(find(dialog, "[data-act=cancel]"), "click", () => dialog.close());
+  on(dialog, "close", () => {
+    quantization = "";
+  });
+  on(area, "input", () => {
+    whole = "";
+  });
+  on(area, "paste", (event) => {
+    const text = event.clipboardData.getData("text");
+    if (text.length <= MOST_SHOWN) return;
+    event.preventDefault();
+    put(text);
+  });
   on(files, "change", () => take(files.files));
   on(document, "dragover", (event) => {
     if (event.dataTransfer.types.includes("Files")) event.preventDefault();

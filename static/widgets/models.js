@@ -134,8 +134,9 @@ export function createModels(form, catalogue, change, fetchModel, openConfig) {
     setText(said, "Asking Hugging Face …");
     const wrong = await fetchModel(find(fetcher, "b").textContent);
     set(said, { class: wrong ? "failure" : "hint" });
-    setText(said, wrong || "The model has been read.");
-    if (!wrong) open(false);
+    setText(said, wrong);
+    // What was typed has become the scenario's model; it is not to be looked up once more.
+    if (!wrong) keys.Escape?.();
   });
   on(find(form, "#config-open"), "click", () => {
     open(false);
