@@ -102,8 +102,9 @@ def check_run(scenario: Scenario) -> CheckRun:
     graphs = graphs_in_budget(findings, predicted)
     measured = adopt(terms, told, predicted, graphs_in_budget=graphs)
     pinned = pinned_to(told, terms) if predicted is not None else None
+    fitted = pinned_to(replace(told, max_model_len="auto"), terms) if pinned else None
     told = with_defaults(told, predicted)
-    evidence = Evidence(findings, terms, told, asked, predicted, pinned, graphs)
+    evidence = Evidence(findings, terms, told, asked, predicted, pinned, fitted, graphs)
     found = contradictions(evidence) if findings.lines_read else ()
     adopted = replace(told, measured=measured)
     return CheckRun(

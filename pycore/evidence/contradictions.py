@@ -34,6 +34,9 @@ class Evidence:
     asked: Scenario
     predicted: SizeResult | None
     pinned: SizeResult | None
+    """The scenario sized with the run's own pool."""
+    fitted: SizeResult | None
+    """The same with the longest request cut to what that pool holds."""
     graphs_in_budget: bool
 
     def value(self, figure: str) -> int | float | None:

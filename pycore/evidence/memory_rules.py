@@ -7,6 +7,7 @@ from pycore.evidence import identify
 from pycore.evidence.contradictions import Check, Contradiction, Evidence
 from pycore.evidence.numbers import gib_text
 from pycore.evidence.recognise import counted_ranks
+from pycore.sizing.result import SizeResult
 from pycore.units import GIB, MIB
 
 # Printed with two decimals, five terms close to this.
@@ -90,7 +91,7 @@ def tokens(evidence: Evidence) -> Iterator[Contradiction]:
     if not size or not blocks or not block_size:
         return
     ranks = evidence.scenario.decode_context_parallel_size
-    if evidence.pinned is not None and is_grouped(evidence):
+    if evidence.pinned is not None and is_grouped(evidence.pinned):
         return
     # int(concurrency × length) may fall short of a block's end.
     if abs(size - blocks * block_size * ranks) <= max(block_size * ranks, size * 0.001):
@@ -103,10 +104,9 @@ def tokens(evidence: Evidence) -> Iterator[Contradiction]:
     )
 
 
-def is_grouped(evidence: Evidence) -> bool:
+def is_grouped(result: SizeResult) -> bool:
     """Whether the model's cache has several groups: then tokens are no multiple of blocks."""
-    result = evidence.pinned
-    if result is None or not result.num_gpu_blocks or not result.kv_cache_size_tokens:
+    if not result.num_gpu_blocks or not result.kv_cache_size_tokens:
         return True
     per_block = result.kv_cache_size_tokens / result.num_gpu_blocks
     return abs(per_block - (result.block_size or 16)) > 1
@@ -116,13 +116,15 @@ def pool(evidence: Evidence) -> Iterator[Contradiction]:
     """What the printed pool holds by this model's cost of a token, against what was printed."""
     printed, available = evidence.value("kv_cache_size_tokens"), evidence.terms.available
     result = evidence.pinned
+    if result is not None and not result.kv_cache_size_tokens:
+        result = evidence.fitted
     if not printed or available is None or result is None or not result.kv_cache_size_tokens:
         return
     holds = result.kv_cache_size_tokens
     doubt = available.rounding / available.value if available.value > 0 else 1.0
     if abs(printed - holds) <= holds * max(0.02, 2 * doubt):
         return
-    if is_grouped(evidence):
+    if is_grouped(result):
         return
     less = printed < holds
     yield Contradiction(
