@@ -6,25 +6,7 @@
  * since the eye waits for it. Whatever happens to the worker, every caller gets an answer.
  */
 
-/**
- * @typedef {object} Assets where the build put things, and how many bytes they unpack to
- * @property {string} worker
- * @property {string} runtime
- * @property {string} bundle
- * @property {number} total_bytes
- * @property {{ info: object, packages: object }} lock
- *
- * @typedef {"starting" | "ready" | "stalled" | "failed"} State
- *
- * @typedef {object} Options
- * @property {(state: State, detail: string) => void} [onState]
- * @property {(progress: { loadedBytes: number, totalBytes: number }) => void} [onProgress]
- * @property {Partial<typeof TIMEOUTS>} [timeouts]
- * @property {Assets} [assets]
- *
- * @typedef {Record<string, unknown> & { ask?: string }} Request
- * @typedef {{ text: string, channel: string, settle: (answer: any) => void }} Call
- */
+/** @import { Assets, Call, FromWorker, Options, Request, State } from "./core_messages.d.ts" */
 
 const TIMEOUTS = {
   /** Nothing has arrived for so long: say that the load has stalled. */
@@ -117,13 +99,13 @@ export function createCore({
     watchTheLoad();
   }
 
-  /** @param {any} message */
+  /** @param {FromWorker} message */
   function hear(message) {
     if (message.bytes) progress(message.bytes);
     else if (message.ready) becomeReady();
     else if (message.failed) fail(message.failed);
     else if (message.crashed) recover(message.crashed);
-    else receive(message.text);
+    else receive(message.text ?? "");
   }
 
   /** @param {number} bytes */

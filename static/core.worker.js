@@ -6,27 +6,17 @@
  * the lock file of Pyodide's packages is handed over rather than fetched, since none is used.
  */
 
-/**
- * @typedef {object} Start
- * @property {string} runtime folder of Pyodide, an absolute URL that ends in a slash
- * @property {string} bundle the zip of the standard library and the core, gzipped by the build so
- *   that it is small on every host
- * @property {{ info: object, packages: object }} lock
- *
- * @typedef {(text: string) => string} Answer
- *
- * @typedef {{ start: Start } | { id: number, text: string }} Question
- */
+/** @import { FromWorker, ToWorker } from "./core_messages.d.ts" */
 
 const plainFetch = self.fetch.bind(self);
 
 /** @type {Map<string, Promise<Response>>} */
 const started = new Map();
 
-/** @type {Answer | undefined} */
+/** @type {((text: string) => string) | undefined} */
 let answer;
 
-/** @param {object} message */
+/** @param {FromWorker & { id?: number }} message */
 function tell(message) {
   self.postMessage(message);
 }
@@ -82,7 +72,7 @@ function reportFailingWasm() {
   };
 }
 
-/** @param {Start} start */
+/** @param {Extract<ToWorker, { start: object }>["start"]} start */
 async function startPython({ runtime, bundle, lock }) {
   reportFailingWasm();
   const scripts = Promise.all([
@@ -112,7 +102,7 @@ async function startPython({ runtime, bundle, lock }) {
   tell({ ready: true });
 }
 
-self.addEventListener("message", (/** @type {MessageEvent<Question>} */ { data }) => {
+self.addEventListener("message", (/** @type {MessageEvent<ToWorker>} */ { data }) => {
   if ("start" in data) {
     startPython(data.start).catch(giveUp);
     return;
