@@ -8,6 +8,12 @@ from contract_types import field_docs
 
 from pycore.engine.kv_dtypes import KV_CACHE_DTYPES
 from pycore.engine.refusals import Refusal
+from pycore.evidence.check_run import CheckRun, RecognisedText
+from pycore.evidence.compare import CheckRow
+from pycore.evidence.contradictions import Contradiction
+from pycore.evidence.explanations import Explanation
+from pycore.evidence.rules_text import Alert
+from pycore.evidence.watch import Series, Watch
 from pycore.request import ASKS, QUANTIZATIONS
 from pycore.scenario import Measured, Scenario
 from pycore.sizing.ledger import Figure
@@ -52,6 +58,22 @@ def contract_doc() -> str:
             table(Refusal, with_default=False),
             "### figures\n",
             table(Figure, with_default=False),
+            "## Result of check_run\n",
+            table(CheckRun, with_default=False),
+            "### recognised\n",
+            table(RecognisedText, with_default=False),
+            "### rows\n",
+            table(CheckRow, with_default=False),
+            "### contradictions and findings\n",
+            table(Contradiction, with_default=False),
+            "### errors\n",
+            table(Explanation, with_default=False),
+            "## Result of watch\n",
+            table(Watch, with_default=False),
+            "### series\n",
+            table(Series, with_default=False),
+            "### alerts\n",
+            table(Alert, with_default=False),
         ]
     )
 

@@ -18,6 +18,8 @@ TARGET = STATIC / "contract.d.ts"
 ROOTS = (
     ("pycore.scenario", "Scenario"),
     ("pycore.sizing.size", "SizeResult"),
+    ("pycore.evidence.check_run", "CheckRun"),
+    ("pycore.evidence.watch", "Watch"),
 )
 HEADER = """\
 // Written by `python3 build.py` from the core's dataclasses. Change those, not this.

@@ -16,8 +16,10 @@ export type Answer<Result> =
 
 /** One deployment to be sized. */
 export interface Scenario {
-  /** The question: size, knobs, frontier, model or catalogue. */
+  /** The question: size, knobs, frontier, model, catalogue, check_run or watch. */
   ask: string;
+  /** A pasted log, /metrics page, load report, nvidia-smi output or error, for check_run. */
+  text: string | null;
   /** A model of the catalogue, by its id. */
   model: string | null;
   /** The text of a config.json, instead of a model of the catalogue. */
@@ -80,7 +82,7 @@ export interface Scenario {
   input_tokens: number;
   /** Tokens that a request generates. */
   output_tokens: number;
-  /** Requests that should be served at once, per replica. */
+  /** Requests that should be served at once, over all replicas. */
   concurrency: number;
   /** Whether the answer carries every figure's formula, inputs and source. */
   figures: boolean;
@@ -92,41 +94,114 @@ export interface Scenario {
 
 /** The answer to ``size``. Bytes are of the rank that decides; null is what cannot be known. */
 export interface SizeResult {
+  /** fits, tight (starts, but short of the concurrency asked for or of a tenth of the GPU), refused, or does_not_fit. */
   verdict: "fits" | "tight" | "refused" | "does_not_fit";
+  /** Whether the engine starts. */
   starts: boolean;
+  /** Why the verdict is what it is: a kind, and the numbers that decided. */
   reason: Record<string, unknown>;
+  /** Why the engine would not start, each in its own words, with what would cure it. */
   refusals: Refusal[];
+  /** The model's name, or its class where only a config was given. */
   model_name: string;
+  /** The longest request that the model was made for [tokens]. */
   model_limit_tokens: number;
+  /** GPUs of all stages and replicas: TP × PP × DP. */
   num_accelerators: number;
+  /** Parameters of the whole model, as its card counts them. */
   num_parameters: number;
+  /** Parameters that one token passes through. */
   num_active_parameters: number;
+  /** Parameters and buffers of the largest rank, as created [bytes]. */
   weights_bytes_per_rank: number | null;
+  /** The same for the largest rank of each pipeline stage [bytes]. */
   weights_bytes_by_stage: number[] | null;
+  /** What the engine reports after loading; the budget uses it [bytes]. */
   loaded_weights_bytes_per_rank: number | null;
+  /** The GPU's memory as its driver reports it [bytes]. */
   total_bytes: number;
+  /** What the engine may use of it [bytes]. */
   requested_bytes: number;
+  /** The activation peak of the profiling run; estimated [bytes]. */
   activation_bytes: number | null;
+  /** What CUDA graphs take; estimated [bytes]. */
   cuda_graph_bytes: number | null;
+  /** NCCL, cuBLAS and other memory outside the tensor library; estimated [bytes]. */
   non_torch_bytes: number | null;
+  /** What is left for the KV cache on the stage that has least [bytes]. */
   available_kv_cache_bytes: number | null;
+  /** What one more token of a long request takes on each GPU [bytes]. */
   kv_cache_bytes_per_token_per_rank: number | number | null;
+  /** Tokens of one KV block. */
   block_size: number | null;
+  /** Bytes of one KV block of all layers, on the stage where it is largest. */
   kv_cache_bytes_per_block: number | null;
+  /** Blocks of the pool, on the stage that has fewest; null where the engine refuses. */
   num_gpu_blocks: number | null;
+  /** The longest request that is served [tokens]. */
   max_model_len: number;
+  /** What the engine prints as its KV cache size [tokens]; null where it refuses. */
   kv_cache_size_tokens: number | null;
+  /** What the engine prints as its maximum concurrency at max_model_len; null where it refuses. */
   kv_cache_max_concurrency: number | null;
+  /** What one request of max_model_len takes [bytes]. */
   needed_kv_cache_bytes: number | null;
+  /** The longest request that the engine says would fit, never above max_model_len [tokens]. */
   estimated_max_model_len: number | null;
+  /** The longest request that would fit, searched on to the model's own limit [tokens]. */
   longest_request_tokens: number | null;
+  /** Requests of input_tokens + output_tokens that one replica holds at once, no more than max_num_seqs. */
   max_concurrency_for_workload: number | null;
+  /** The range, low and high, of every estimated figure and of what follows from it. */
   bounds: Record<string, [number, number]>;
+  /** One GPU of each pipeline stage, in the parts that a bar is drawn from. */
   memory_by_stage: StageBar[];
+  /** The model's own numbers under Hugging Face's names; a request may override each. */
   architecture: Record<string, unknown>;
+  /** Fields that the config leaves out, with the value that transformers itself would use. */
+  defaulted: Record<string, unknown>;
+  /** What every choice that was left to the engine became. */
   chosen: Record<string, unknown>;
+  /** What a reader should know before trusting the figures: a kind and a message each. */
   notes: (Record<string, string>)[];
+  /** What the plain formula would say of one longest request, where it is off, and why. */
+  plain_formula: PlainFormula | null;
+  /** Every figure's formula, inputs, source and basis; only when the request asks for them. */
   figures: Figure[] | null;
+}
+
+/** The answer to ``check_run``. */
+export interface CheckRun {
+  /** What was found in the text. */
+  recognised: RecognisedText;
+  /** The scenario's fields that the text tells; null only where a field must give way to one. */
+  request: Record<string, unknown>;
+  /** Predicted beside measured, in the order of the budget. */
+  rows: CheckRow[];
+  /** Figures that cannot all be true. */
+  contradictions: Contradiction[];
+  /** What the run's figures say of its limits. */
+  findings: Contradiction[];
+  /** The errors in the text, explained; causes before consequences. */
+  errors: Explanation[];
+  /** The run's own terms, to be adopted as the request's ``measured``. */
+  measured: Record<string, number>;
+  /** What a reader should know before trusting the comparison. */
+  notes: (Record<string, string>)[];
+  /** A line that holds none of these is never read: a large file can be thinned out by them. */
+  anchors: string[];
+}
+
+/** The answer to ``watch``. */
+export interface Watch {
+  /** Whether the engine starts at all; nothing settles where it does not. */
+  starts: boolean;
+  /** What to plot, and where it should settle. */
+  series: Series[];
+  /** What to be woken by. */
+  alerts: Alert[];
+  /** The alerts as a Prometheus rule file. */
+  rules: string;
 }
 
 /** Figures of a real run that replace the estimated ones, all per GPU [bytes]. */
@@ -147,37 +222,200 @@ export interface Measured {
 
 /** One reason why the engine would not start. */
 export interface Refusal {
+  /** Which rule was broken, as one word of the contract. */
   kind: string;
+  /** The engine's own words, with this scenario's numbers. */
   message: string;
+  /** The request's key that the rule is about. */
   field: string;
+  /** Values of that key which the rule accepts. */
   choices: number[];
+  /** Single changes that cure it, cheapest first: a label, the changes, what they give. */
   remedies: (Record<string, unknown>)[];
 }
 
 /** One GPU of a pipeline stage, as the page draws it [bytes]. */
 export interface StageBar {
+  /** The pipeline stage, from 0. */
   stage: number;
+  /** GPUs of this stage in one replica; each looks like this one. */
   num_ranks: number;
+  /** The GPU's memory as its driver reports it [bytes]. */
   total_bytes: number;
+  /** What the engine may use: utilisation times total [bytes]. */
   budget_bytes: number;
+  /** Weights as loaded [bytes]. */
   weights_bytes: number;
+  /** What CUDA graphs take; estimated [bytes]. */
   cuda_graph_bytes: number;
+  /** The activation peak of the profiling run; estimated [bytes]. */
   activation_bytes: number;
+  /** NCCL, cuBLAS and other memory outside the tensor library; estimated [bytes]. */
   non_torch_bytes: number;
+  /** What the workload's requests take when all are at their full length [bytes]. */
   kv_cache_in_use_bytes: number;
+  /** The rest of the KV pool [bytes]. */
   kv_cache_free_bytes: number;
+  /** What the engine leaves alone [bytes]. */
   outside_budget_bytes: number;
+  /** By how much the fixed terms exceed the budget; 0 where they fit [bytes]. */
   over_budget_bytes: number;
+}
+
+/** What the plain formula would say, against what the engine takes. */
+export interface PlainFormula {
+  /** One request of max_model_len by the plain formula [bytes]. */
+  needed_bytes: number;
+  /** That over needed_kv_cache_bytes: above 1 the plain formula asks for too much memory. */
+  times_the_engines: number;
+  /** What this model's layers keep instead, a sentence each. */
+  because: string[];
 }
 
 /** One figure of an answer, open to be checked by hand. */
 export interface Figure {
+  /** The formula's name; where the result has a field of that name, its value. */
   name: string;
+  /** What the formula gives. */
   value: number | number;
+  /** bytes, tokens, blocks, requests or heads. */
   unit: string;
+  /** The expression, in the names of its inputs. */
   formula: string;
+  /** The numbers that went in. */
   inputs: Record<string, unknown>;
+  /** What it is, and why where that surprises. */
   summary: string;
+  /** Where the rule comes from. */
   source: string;
+  /** exact (arithmetic on published facts), fitted (a constant of real runs) or assumed. */
   basis: "exact" | "fitted" | "assumed";
+}
+
+/** What was found in the text, before anything is made of it. */
+export interface RecognisedText {
+  /** vllm, sglang or tensorrt_llm; null where the text does not tell. */
+  engine: string | null;
+  /** As printed. */
+  engine_version: string | null;
+  /** As printed. */
+  model: string | null;
+  /** GPU names as printed. */
+  accelerators: string[];
+  /** Lines of the text. */
+  num_lines: number;
+  /** Lines, or parts of lines, that said something. */
+  num_lines_read: number;
+  /** Starts of the engine in the text; the figures are of the last. */
+  num_starts: number;
+  /** Ranks that printed something. */
+  workers: string[];
+  /** How often each kind of line was read. */
+  kinds: Record<string, number>;
+  /** The engine's settings as printed. */
+  settings: Record<string, unknown>;
+  /** Every figure, in the order of the text. */
+  figures: RecognisedFigure[];
+}
+
+/** One figure of a run beside Napkin's. */
+export interface CheckRow {
+  /** The figure's name; the contract's where it has one. */
+  figure: string;
+  /** What Napkin says of the recognised scenario; null where it has no such figure. */
+  predicted: number | number | null;
+  /** What the run printed; of several ranks the one that decides. */
+  measured: number | number;
+  /** Measured less predicted. */
+  difference: number | number | null;
+  /** bytes, tokens, blocks or requests. */
+  unit: string;
+  /** Where the difference comes from, as far as it is known. */
+  because: string;
+  /** printed, or derived from what was printed. */
+  basis: "printed" | "derived";
+  /** The range that Napkin stated for the figure. */
+  bounds: [number, number] | null;
+  /** Whether the run fell inside that range, to the digits printed. */
+  inside: boolean | null;
+  /** The line of the text that it stands on. */
+  line: number | null;
+  /** What each rank printed, where they differ. */
+  by_worker: Record<string, number | number>;
+}
+
+/** Figures that exclude each other; or, where ``excludes`` is false, that just say something. */
+export interface Contradiction {
+  /** Which rule it breaks, as one word. */
+  kind: string;
+  /** A sentence with the numbers. */
+  message: string;
+  /** The numbers that the sentence is about. */
+  numbers: Record<string, number | number | string>;
+  /** Whether they cannot all be true; false for what a run says of its own limits. */
+  excludes: boolean;
+}
+
+/** One error, explained. */
+export interface Explanation {
+  /** Which error it is, as one word; a refusal's where Napkin knows it as one. */
+  kind: string;
+  /** The line of the text that it stands on. */
+  line: number;
+  /** Its own words, cut short. */
+  text: string;
+  /** What it says, in plain words. */
+  meaning: string;
+  /** Why it came, with this run's numbers. */
+  why: string;
+  /** Single changes that cure it, cheapest first; those outside the scenario change no field. */
+  remedies: (Record<string, unknown>)[];
+  /** Whether its cause is another line of the text. */
+  is_consequence: boolean;
+}
+
+/** One series, and where it should settle. */
+export interface Series {
+  /** What it is, in words. */
+  name: string;
+  /** PromQL that plots it. */
+  expr: string;
+  /** Where it settles under the scenario's workload; null where nothing is known. */
+  settles_at: number | null;
+  /** The most that it should reach. */
+  high: number | null;
+  /** share, requests, per_second, percent or bytes. */
+  unit: string;
+  /** Why that value. */
+  because: string;
+}
+
+/** One alert. */
+export interface Alert {
+  /** Its name. */
+  alert: string;
+  /** The PromQL that fires it. */
+  expr: string;
+  /** How long it must hold; Prometheus calls it ``for``. */
+  lasts: string;
+  /** info, warning or critical. */
+  severity: string;
+  /** What is wrong, in a line. */
+  summary: string;
+  /** Why that is wrong for this scenario. */
+  description: string;
+}
+
+/** One figure that the text holds. */
+export interface RecognisedFigure {
+  /** Its name; the contract's where it has one. */
+  figure: string;
+  /** Its value; of several ranks the one that decides. */
+  value: number | number;
+  /** The line that it stands on. */
+  line: number;
+  /** That line, without what stands before the message. */
+  text: string;
+  /** What each rank printed. */
+  by_worker: Record<string, number | number>;
 }
