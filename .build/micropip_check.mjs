@@ -13,7 +13,7 @@ async function check() {
   const { loadPyodide } = await import(pathToFileURL(join(job.pyodide, "pyodide.mjs")).href);
   const python = await loadPyodide({ indexURL: job.pyodide, packageBaseUrl: job.pyodide });
   python.unpackArchive(new Uint8Array(readFileSync(job.micropip)), "wheel");
-  const wheel = `/tmp/${basename(job.wheel)}`;
+  const wheel = `/${basename(job.wheel)}`;
   python.FS.writeFile(wheel, readFileSync(job.wheel));
   const micropip = python.pyimport("micropip");
   await micropip.install.callKwargs(`emfs:${wheel}`, { deps: false });

@@ -5,11 +5,19 @@ from collections.abc import Iterator
 from itertools import count
 
 from pycore.data import rows
+from pycore.request import ASKS
 
 KV_CACHE_DTYPES = ("auto", "fp8")
 TENSOR_PARALLEL_SIZES = (1, 2, 3, 4, 8)
 CONTEXTS = (None, 2048, 32768, 131072)
-ASKS = ("size", "size", "knobs", "frontier", "model")
+QUESTIONS = ("size", "size", *(ask for ask in ASKS if ask not in {"size", "catalogue"}))
+RUN = """\
+INFO 10-01 12:00:00 [gpu_model_runner.py:2653] Model loading took 65.7400 GiB and 20.1 seconds
+INFO 10-01 12:00:40 [gpu_worker.py:298] Available KV cache memory: 5.63 GiB
+INFO 10-01 12:00:41 [kv_cache_utils.py:1087] GPU KV cache size: 36,896 tokens
+INFO 10-01 12:00:41 [kv_cache_utils.py:1091] Maximum concurrency for 8,192 tokens per request: 4.50x
+vllm:num_preemptions_total{model_name="m"} 136.0
+"""
 UNREADABLE = (
     "",
     "{",
@@ -48,9 +56,11 @@ def varied_requests(stride: int) -> Iterator[str]:
             i = next(step)
             if i % stride:
                 continue
+            ask = QUESTIONS[i % len(QUESTIONS)]
             yield json.dumps(
-                {
-                    "ask": ASKS[i % len(ASKS)],
+                ({"text": RUN} if ask == "check_run" else {})
+                | {
+                    "ask": ask,
                     "model": model,
                     "accelerator": accelerators[(i * 7 + lap) % len(accelerators)],
                     "tensor_parallel_size": TENSOR_PARALLEL_SIZES[(i + lap) % 5],
