@@ -154,3 +154,23 @@ def test_the_budget_feels_the_loaded_weights() -> None:
     )
     gained = newer["available_kv_cache_bytes"] - older["available_kv_cache_bytes"]
     assert gained == older["loaded_weights_bytes_per_rank"] - 60 * GIB
+
+
+def test_the_attention_of_metas_405b_keeps_its_width() -> None:
+    """Eight H100 of July 2024 printed 57.7520, when the checkpoint had 16 KV heads.
+
+    Source: github.com/vllm-project/vllm issue 6746.
+    """
+    row = next(row for row in rows("models") if row["id"] == "llama-3.1-405b-instruct-fp8")
+    config = row["config"]
+    assert isinstance(config, dict)
+    run: dict[str, object] = {"tensor_parallel_size": 8, "engine_version": "0.10.0"}
+    first = sized(config={**config, "num_key_value_heads": 16}, **run)
+    assert gib(first, "loaded_weights_bytes_per_rank") == pytest.approx(57.752, abs=0.001)
+
+
+def test_metas_405b_holds_as_many_scales_as_its_checkpoint_counts_more() -> None:
+    """The published total counts the scales: one for each output of 124 layers' mlp."""
+    row = next(row for row in rows("models") if row["id"] == "llama-3.1-405b-instruct-fp8")
+    counted = sized(model=row["id"])["num_parameters"]
+    assert row["num_parameters"] == counted + 124 * (2 * 53248 + 16384)
