@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from local_server import QuietServer, start_server
+from local_server import QuietServer, StaticHandler, start_server
 from playwright.sync_api import BrowserContext, Page
 
 from tests.browser.watching import Watch, address, wait_until_ready
@@ -31,9 +31,16 @@ def own_copy(site: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def own_server(own_copy: Path) -> Iterator[QuietServer]:
+def cache_control() -> str | None:
+    """Say how long the browser may keep files on its own; None is as `serve` does it."""
+    return None
+
+
+@pytest.fixture
+def own_server(own_copy: Path, cache_control: str | None) -> Iterator[QuietServer]:
     """Serve that copy, to be shut down."""
-    server = start_server(own_copy)
+    handler = type("Caching", (StaticHandler,), {"cache_control": cache_control})
+    server = start_server(own_copy, handler=handler)
     yield server
     server.stop()
 
@@ -62,10 +69,11 @@ def make_newer(site: Path) -> str:
     return newer
 
 
+@pytest.mark.parametrize("cache_control", [None, "no-store"])
 def test_it_opens_and_answers_with_the_server_gone(
     new_context: Callable[..., BrowserContext], own_server: QuietServer
 ) -> None:
-    """Also at another link than the one first visited."""
+    """Also at another link than the one first visited, and from the kept copy alone."""
     context = new_context()
     watch = Watch(address(own_server))
     watch.follow(context)
