@@ -29,39 +29,31 @@ START: Final = 128
 ANCHORS_BY_SUBJECT: Final = (
     ("GiB", LOG),
     ("KV cache usage:", STATISTICS),
-    ("KV cache", LOG),
+    ("KV cache", LOG | ERRORS),
     ("kv cache memory", LOG),
     *((anchor, LOG) for anchor in ("weights took", "aximum concurrency", "U blocks")),
     *((anchor, LOG) for anchor in ("num_gpu_blocks", "mem usage=", "#tokens:", "block size")),
     *((anchor, LOG) for anchor in ("max_total_num_tokens", "max model len", "is assigned as")),
     *((anchor, LOG | START) for anchor in ("version ", "with config:")),
     *((anchor, LOG) for anchor in ("  model   ", "default args", "Namespace(", "server_args")),
-    *((anchor, LOG) for anchor in ("vllm serve", "api_server")),
-    *((anchor, LOG) for anchor in ("device_name=", "startup complete", "equivalent to")),
+    *((anchor, LOG) for anchor in ("vllm serve", "api_server", "device_name=")),
+    *((anchor, LOG) for anchor in ("startup complete", "equivalent to")),
     *((anchor, ACCELERATORS) for anchor in ("NVIDIA", "GeForce", "Tesla ", "Product Name")),
-    *((anchor, ACCELERATORS) for anchor in ("Instinct", "Gpu  ")),
-    ("MiB", ACCELERATORS),
-    ("GPU", ACCELERATORS),
+    *((anchor, ACCELERATORS) for anchor in ("Instinct", "Gpu  ", "MiB")),
+    ("GPU", ACCELERATORS | ERRORS),
     ("vllm:", METRICS),
-    *((anchor, BENCH) for anchor in ("requests:", "duration (s)", "hroughput (", " tokens: ")),
-    *((anchor, BENCH) for anchor in ("(ms):", "(RPS)", "oncurrency:")),
+    *((anchor, BENCH) for anchor in ("requests: ", "duration (s)", "hroughput (", " tokens: ")),
+    *((anchor, BENCH) for anchor in ("(ms): ", "(RPS): ", "oncurrency:")),
     *((anchor, COUNTERS) for anchor in ("num_requests_", "num_preemptions", "kv_cache_usage")),
     *((anchor, COUNTERS) for anchor in ("TTFT", "prefill time", " prompts")),
-    *((anchor, ERRORS) for anchor in ("rror", "divisible", "larger than", "greater than")),
-    *((anchor, ERRORS) for anchor in ("smaller than", "supported", "not aligned", "cache blocks")),
-    *(
-        (anchor, ERRORS)
-        for anchor in ("out of memory", "OOMKilled", "xit code", "xit Code", "xited with")
-    ),
-    *((anchor, ERRORS) for anchor in ("No space left", "shared memory", "channel closed")),
-    *((anchor, ERRORS) for anchor in ("Insufficient ", "Evicted", "ephemeral-storage", "SIGKILL")),
-    *((anchor, ERRORS) for anchor in ("probe failed", "gated repo", "mem-fraction", "BackOff")),
-    *(
-        (anchor, ERRORS)
-        for anchor in ("than desired", "not enough GPU", "CUDA GPUs", "NVIDIA driver")
-    ),
-    *((anchor, ERRORS) for anchor in ("device type", "Model architectures", "total_num_kv_heads")),
-    *((anchor, ERRORS) for anchor in ("is restricted", "preempted by", "auto-fit", "disk space")),
+    # Most errors come with the word; the others are quoted without it, or have none.
+    *((anchor, ERRORS) for anchor in ("rror", "divisible", "er than the ", "cache blocks")),
+    *((anchor, ERRORS) for anchor in ("out of memory", "OOMKilled", "xit code", "xit Code")),
+    *((anchor, ERRORS) for anchor in ("xited with", "No space left", "shared memory segment")),
+    *((anchor, ERRORS) for anchor in ("channel closed", "ephemeral-storage", "SIGKILL")),
+    *((anchor, ERRORS) for anchor in ("probe failed", "CrashLoopBackOff", "preempted by")),
+    *((anchor, ERRORS) for anchor in ("Insufficient nvidia", "Insufficient amd")),
+    ("total_num_kv_heads", ERRORS),
 )
 ANCHORS: Final = tuple(anchor for anchor, _ in ANCHORS_BY_SUBJECT)
 

@@ -80,13 +80,25 @@ def pool_too_small(situation: Situation) -> Story:
         estimate = int(told) if told else None
         why = f"One request of {int(length):,} tokens takes {needed} GiB on each GPU; {available} GiB are there."
         if estimate and int(length):
-            per_token = float(parse_number(needed)) * GIB / int(length)
-            why += f" At {per_token / KIB:,.1f} KiB a token that is room for about {estimate:,}."
+            why += " " + room_for(
+                float(parse_number(needed)), float(parse_number(available)), int(length), estimate
+            )
     return Story(
         "The engine starts only if one request of the longest allowed length fits into its pool.",
         why,
         tuple(shorter(situation, estimate)),
     )
+
+
+def room_for(needed: float, available: float, length: int, estimate: int) -> str:
+    """What the pool holds of such a request; sizes in GiB.
+
+    Where layers claim whole blocks whatever the length, a token's share is no measure.
+    """
+    per_token = needed * GIB / length
+    if abs(per_token * estimate - available * GIB) <= 0.05 * available * GIB:
+        return f"At {per_token / KIB:,.1f} KiB a token that is room for about {estimate:,}."
+    return f"That is room for about {estimate:,}: a part of it is claimed whatever the length."
 
 
 def shorter(situation: Situation, estimate: int | None) -> Iterator[Change]:
