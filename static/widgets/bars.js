@@ -52,6 +52,8 @@ export const createBars = (root) => {
         for (const number of all(entry, "b, [data-range]"))
           number.classList.toggle("unseen", !isOne);
       }
+      const { weights_bytes_per_rank: created, loaded_weights_bytes_per_rank: loaded } = result;
+      show(find(root, "#created"), created !== loaded);
       set(holder, { class: isOne ? "unseen" : "scroll", tabindex: isOne ? null : 0 });
       each(body, stages, ({ children }, stage) => {
         setText(children[0], titleOf(stage, stages));
