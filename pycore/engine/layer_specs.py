@@ -18,7 +18,7 @@ from pycore.engine.attention_backends import (
     common_block_size,
     kv_cache_dtype_of,
 )
-from pycore.engine.backend_rules import COMPRESSED, INDEXER, Backend
+from pycore.engine.backend_rules import BLOCK_SPARSE, COMPRESSED, INDEXER, Backend
 from pycore.engine.cache_settings import Blocks, CacheSettings
 from pycore.engine.hybrid_blocks import align_hybrid_block_size, mixed_precision_block_size
 from pycore.engine.kv_dtypes import TURBOQUANT_BITS
@@ -33,7 +33,7 @@ from pycore.engine.mixer_specs import (
 )
 from pycore.engine.state_bytes import state_bytes
 from pycore.model.latent import LatentAttention
-from pycore.model.layers import AnyMixer
+from pycore.model.layers import AnyMixer, FullAttention
 
 TURBOQUANT_BOUNDARY_LAYERS: Final = 2
 """Layers at either end of the stack that TurboQuant leaves in the model's own width."""
@@ -141,6 +141,8 @@ def with_backends(runs: Sequence[Run], settings: CacheSettings) -> tuple[list[Ru
         backends.append(backend)
         if isinstance(run.mixer, LatentAttention) and run.mixer.indexer:
             backends.append(INDEXER)
+        if isinstance(run.mixer, FullAttention) and run.mixer.block_indexer:
+            backends.append(BLOCK_SPARSE)
     return resolved, list(dict.fromkeys(backends))
 
 

@@ -25,6 +25,7 @@ from pycore.engine.state_bytes import state_bytes
 from pycore.model.latent import CompressedAttention, LatentAttention
 from pycore.model.layers import (
     AnyMixer,
+    BlockIndexer,
     ChunkedLocalAttention,
     CrossAttention,
     FullAttention,
@@ -148,6 +149,8 @@ def specs_of(
             return
         case FullAttention():
             yield paged(mixer, kv_cache_dtype, settings, blocks.block_size)
+            if mixer.block_indexer is not None:
+                yield index_keys(mixer.block_indexer, blocks.block_size)
         case SlidingWindowAttention():
             pages = paged(mixer.attention, kv_cache_dtype, settings, blocks.block_size)
             yield SlidingWindowSpec(pages=pages, sliding_window=mixer.sliding_window)
@@ -169,6 +172,16 @@ def specs_of(
             yield from compressed(mixer, blocks.block_size)
         case _:
             yield state(mixer, settings, blocks)
+
+
+def index_keys(indexer: BlockIndexer, block_size: int) -> MLAAttentionSpec:
+    """One key a token for the indexer of MiniMax-M3, in two bytes an element, on every rank.
+
+    Source: vLLM 0.33.0, models/minimax_m3/common/indexer.py.
+    """
+    return MLAAttentionSpec(
+        block_size=block_size, bytes_per_state=2 * indexer.index_head_dim, role="indexer"
+    )
 
 
 def paged(

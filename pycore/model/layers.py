@@ -13,6 +13,14 @@ from pycore.model.tensors import Tensor
 
 
 @dataclass(frozen=True, slots=True)
+class BlockIndexer:
+    """Small heads that choose the blocks of tokens which attention reads (MiniMax-M3)."""
+
+    index_n_heads: int
+    index_head_dim: int
+
+
+@dataclass(frozen=True, slots=True)
 class FullAttention:
     """Attention that keeps keys and values of every token (MHA, GQA or MQA)."""
 
@@ -39,6 +47,8 @@ class FullAttention:
     """The checkpoint has no values of its own: the engine loads the keys twice (Gemma 4)."""
     queries_only: bool = False
     """No keys and values at all, in weights either: an earlier layer's are read (Gemma 4)."""
+    block_indexer: BlockIndexer | None = None
+    """Reads chosen blocks alone, but keeps all tokens, and a small key for each."""
     gate_heads: bool = False
     """A gate for each head, from a linear of its own (Step 3.5)."""
 

@@ -83,7 +83,7 @@ def attention_tensors(
     yield Linear(
         "attention",
         f"{name}.q_proj" if attention.queries_only else f"{name}.qkv_proj",
-        (Rows(query_rows), *key_value_rows(attention)),
+        (Rows(query_rows), *key_value_rows(attention), *index_rows(attention)),
         hidden_size,
         bias=attention.qkv_bias,
     )
@@ -100,6 +100,19 @@ def attention_tensors(
     if attention.gate_heads:
         yield Linear("attention", f"{name}.g_proj", (Rows(heads),), hidden_size)
     yield from qk_norm_tensors(attention, name)
+    if attention.block_indexer is not None:
+        width = attention.block_indexer.index_head_dim
+        yield Vector("attention", f"{name}.index_norms", 2 * width)
+
+
+def index_rows(attention: FullAttention) -> tuple[Rows, ...]:
+    """The rows of an indexer: its queries by heads, its one key on every rank."""
+    indexer = attention.block_indexer
+    if indexer is None:
+        return ()
+    width = indexer.index_head_dim
+    queries = Rows(indexer.index_n_heads * width, Split.KV_HEADS, width)
+    return queries, Rows(width, Split.REPLICATED)
 
 
 def key_value_rows(attention: FullAttention) -> tuple[Rows, ...]:
