@@ -34,6 +34,7 @@ from pycore.model.config_fields import ConfigReader
 from pycore.model.families import FAMILIES
 from pycore.model.model import Model
 from pycore.model.uniform import read_uniform
+from pycore.model.unsupported import why_unsupported
 
 ModelReader = Callable[[ConfigReader, str, str], Model]
 
@@ -60,12 +61,6 @@ READERS: Final[Mapping[str, ModelReader]] = {
     **mistral4.READERS,
 }
 
-# Architectures that are known, with what stands in the way of sizing them.
-NOT_YET: Final[dict[str, str]] = {
-    "Gemma3ForConditionalGeneration": "sliding-window layers",
-    "BambaForCausalLM": "vLLM 0.33 has no class of its own for it, and cannot run transformers'",
-}
-
 
 def read_model(config: Mapping[str, object], name: str = "") -> Model:
     """The model that a config.json describes.
@@ -90,11 +85,10 @@ def read_architecture(reader: ConfigReader) -> str:
     if not isinstance(architecture, str):
         raise reader.invalid("architectures", architecture, "a list of class names")
     if architecture not in READERS:
-        why = NOT_YET.get(architecture, "an architecture whose rules are not known here")
         raise UnsupportedModel(
             "config.architectures",
             "unsupported_architecture",
-            f"{architecture} cannot be sized yet: {why}",
+            why_unsupported(architecture),
             sorted(READERS),
         )
     return architecture

@@ -58,3 +58,23 @@ def test_an_older_engine_still_runs_what_a_newer_one_dropped() -> None:
 def test_mpt_has_no_rotary_table_and_ties_its_head() -> None:
     """6.65 billion parameters, biases on attention instead of positions."""
     assert asked(config=MPT_7B)["num_parameters"] == 6_649_286_656
+
+
+@pytest.mark.parametrize(
+    ("architecture", "words"),
+    [
+        ("BertModel", "only encodes"),
+        ("Grok1ForCausalLM", "was supported in vLLM until v0.24.0"),
+        ("BambaForCausalLM", "cannot run transformers'"),
+        ("DreamForCausalLM", "not known here"),
+    ],
+)
+def test_a_class_that_cannot_be_sized_is_refused_with_the_reason(
+    architecture: str, words: str
+) -> None:
+    """By name, and never with a number."""
+    text = json.dumps({"config": {"architectures": [architecture]}, "accelerator": "l4"})
+    failure = json.loads(answer(text))["failure"]
+    assert failure["reason"] == "unsupported_architecture"
+    assert architecture in failure["message"]
+    assert words in failure["message"]
