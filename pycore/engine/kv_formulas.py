@@ -81,3 +81,11 @@ def kv_cache_size_tokens(*, kv_cache_max_concurrency: float, max_model_len: int)
     Source: vLLM 0.33.0, v1/core/kv_cache_utils.py, get_kv_cache_capacity.
     """
     return int(kv_cache_max_concurrency * max_model_len)
+
+
+def printed_tokens_of_blocks(*, num_gpu_blocks: int, num_groups: int, tokens_per_block: int) -> int:
+    """What vLLM up to 0.19 prints as "GPU KV cache size": the tokens that one group's blocks hold.
+
+    Source: vLLM 0.19.0, v1/core/kv_cache_utils.py, _report_kv_cache_config.
+    """
+    return num_gpu_blocks // num_groups * tokens_per_block

@@ -1,21 +1,57 @@
-"""What the engine takes besides weights and KV cache: activations, CUDA graphs, NCCL.
+"""What the engine takes besides weights and KV cache, with the range that real runs fell in.
 
-These are fitted to public start-up records, not computed from first principles; each has a range
-in which real runs fell. A measured figure of the user's replaces any of them.
+The forms are read off the engine's code; the few constants in them are learnt from public
+start-up records (``data/overheads.jsonl``, which ``build.py accuracy`` checks). A measured figure
+of the user's replaces any of them.
 """
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from pycore.data import rows
 from pycore.engine.versions import EngineVersion
-from pycore.engine.vllm import Settings
 from pycore.hardware.accelerators import Accelerator
-from pycore.units import GIB
 
-# Multicast buffers of NVLink SHARP are presumably what Hopper and later add at TP of 2 or more.
-MULTICAST_CAPABILITY: Final = (9, 0)
-NON_TORCH_GIB_PER_STAGE: Final = 0.07
-LARGEST_CAPTURE: Final = 512
+# NVIDIA's GPUs that can write to all ranks at once: Hopper, and Blackwell but the workstation's.
+MULTICAST_MAJORS: Final = (9, 10)
+# Versions whose all-reduce took memory for it, with the fewest ranks that it did so for.
+MULTICAST_VERSIONS: Final = {(0, 10): 4, **{(0, minor): 2 for minor in range(17, 25)}}
+# GPUs before these load fewer kernels.
+ADA_CAPABILITY: Final = (8, 9)
+# What cuBLAS takes for its handles, which vLLM 0.33 creates before it looks at the memory: assumed.
+CUBLAS_BYTES: Final = 85_000_000
+CONTEXT_BYTES: Final = 545_000_000
+RANKS_BEFORE_BYTES: Final = 1_070_000_000
+
+
+def stored() -> dict[str, float]:
+    """The learnt constants as they are kept."""
+    return {str(row["id"]): float(str(row["value"])) for row in rows("overheads")}
+
+
+_constants: list[Mapping[str, float]] = [stored()]
+
+
+def learnt(name: str) -> float:
+    """A learnt constant."""
+    return _constants[-1][name]
+
+
+def learnt_bytes(name: str) -> int:
+    """A learnt constant that is a size."""
+    return int(_constants[-1][name])
+
+
+@contextmanager
+def learnt_anew(constants: Mapping[str, float]) -> Iterator[None]:
+    """Other constants for a while: those learnt with some of the runs left out."""
+    _constants.append({**_constants[-1], **constants})
+    try:
+        yield
+    finally:
+        _constants.pop()
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,77 +63,69 @@ class Estimate:
     high: int
 
 
-def activation_bytes(
+def exactly(value: int) -> Estimate:
+    """A figure that was measured: no range."""
+    return Estimate(value, value, value)
+
+
+def around(value: int, below: float, above: float | None = None) -> Estimate:
+    """A figure with so many bytes on either side, never below nothing."""
+    upper = below if above is None else above
+    return Estimate(value, max(0, int(value - below)), int(value + upper))
+
+
+def non_torch_bytes(
     *,
-    sampler_factor: float,
-    max_num_seqs: int,
-    vocab_size: int,
-    max_num_batched_tokens: int,
-    hidden_size: int,
+    first_rank_bytes: int,
+    ranks_bytes: int,
+    further_ranks: int,
+    bytes_per_further_rank: int,
+    kept_bytes: int,
 ) -> int:
-    """Activation peak of the profiling run.
+    """What is taken after the engine's first look at the memory, neither weights nor activations.
 
-    The sampler sorts one row of float32 logits per sequence and does not shrink with TP; the
-    forward pass holds a few rows of hidden_size per batched token.
-    Source: fitted to 35 records of vLLM 0.19 on H100 (worst error 0.17 GiB); the sampler's factor
-    by version from later records.
+    The kernels' own code and workspaces, and buffers to talk to the other ranks: on Hopper and
+    Blackwell in some versions such that all ranks can write to at once. From vLLM 0.27 on what
+    the engine keeps of its tensors counts here too.
+
+    Source: fitted to public start-up records, by version, TP and GPU generation; vLLM 0.27.1,
+    utils/mem_utils.py, for what counts.
     """
-    return int(
-        sampler_factor * max_num_seqs * vocab_size * 4
-        + 1.13 * max_num_batched_tokens * hidden_size * 2
-    )
+    return first_rank_bytes + ranks_bytes + further_ranks * bytes_per_further_rank + kept_bytes
 
 
-def cuda_graph_bytes(*, num_layers: int, num_capture_sizes: int) -> int:
-    """What is set aside for CUDA graphs, by the layers of a stage and the batch sizes captured.
+def first_rank_name(version: EngineVersion, accelerator: Accelerator, *, in_stages: bool) -> str:
+    """The learnt constant of what one rank takes outside torch, by version and GPU."""
+    minor, capability = version.version[1], accelerator.compute_capability
+    if in_stages:
+        return "non_torch_stage_bytes"
+    if accelerator.vendor == "AMD":
+        return "non_torch_amd_bytes"
+    if minor < 18:
+        return "non_torch_0_11_bytes" if minor >= 11 else "non_torch_0_10_bytes"
+    is_older = capability is not None and capability < ADA_CAPABILITY
+    return "non_torch_before_ada_bytes" if is_older else "non_torch_0_18_bytes"
 
-    Source: fitted to records with 51 capture sizes: 1.25 GiB for 80 layers on A100, 0.5 to 1.9
-    GiB on H100 for 8 to 80 layers.
+
+def ranks_name(version: EngineVersion, accelerator: Accelerator, ranks: int) -> str | None:
+    """The learnt constant of what talking to other ranks takes; None for one rank.
+
+    None too where NCCL and cuBLAS are up before the engine looks at the memory (vLLM 0.33).
     """
-    return int((0.5 + 0.0075 * num_layers) * num_capture_sizes / 51 * 1073741824)
-
-
-def num_capture_sizes(max_num_seqs: int, max_num_batched_tokens: int) -> int:
-    """Batch sizes that CUDA graphs are captured for: 1, 2, 4, every 8th to 256, every 16th on.
-
-    Source: vLLM 0.33.0, config/vllm.py, _set_cudagraph_sizes.
-    """
-    largest = min(2 * max_num_seqs, LARGEST_CAPTURE, max_num_batched_tokens)
-    small = sum(1 for size in (1, 2, 4) if size <= largest)
-    by_eight = min(largest, 255) // 8
-    by_sixteen = (largest - 256) // 16 + 1 if largest >= 256 else 0
-    return small + by_eight + by_sixteen
-
-
-def non_torch_gib(
-    version: EngineVersion, accelerator: Accelerator, ranks: int, stages: int
-) -> float:
-    """Memory that NCCL, cuBLAS and the driver take after the first snapshot [GiB]."""
-    if ranks == 1:
-        return NON_TORCH_GIB_PER_STAGE if stages > 1 else version.non_torch_gib
+    if ranks == 1 or version.starts_cublas_first:
+        return None
     capability = accelerator.compute_capability
-    if capability is not None and capability >= MULTICAST_CAPABILITY:
-        return version.non_torch_gib_with_ranks
-    return version.non_torch_gib + 0.05
+    least = MULTICAST_VERSIONS.get(version.version)
+    writes_to_all = capability is not None and capability[0] in MULTICAST_MAJORS
+    if writes_to_all and least is not None and ranks >= least:
+        return "multicast_bytes"
+    return "ranks_bytes"
 
 
-def estimate_activation(settings: Settings, vocab_size: int, hidden_size: int) -> Estimate:
-    """The activation peak with its range."""
-    value = activation_bytes(
-        sampler_factor=settings.version.sampler_factor,
-        max_num_seqs=settings.max_num_seqs,
-        vocab_size=vocab_size,
-        max_num_batched_tokens=settings.max_num_batched_tokens,
-        hidden_size=hidden_size,
-    )
-    spread = 0.2 if settings.version.version[1] in (18, 19) else 0.6
-    return Estimate(value, int(value * (1 - spread)), int(value * (1 + spread)) + GIB // 5)
+def taken_before_start(ranks: int) -> int:
+    """What is gone before the engine looks at the free memory: the context, and NCCL's buffers.
 
-
-def estimate_cuda_graphs(settings: Settings, num_layers: int) -> Estimate:
-    """Memory for CUDA graphs with its range."""
-    value = cuda_graph_bytes(
-        num_layers=num_layers,
-        num_capture_sizes=num_capture_sizes(settings.max_num_seqs, settings.max_num_batched_tokens),
-    )
-    return Estimate(value, value // 3, value * 7 // 4)
+    Source: public start-up records, which print 0.4 to 0.6 GiB for one rank and 1.0 to 1.5 GiB
+    for several (vLLM 0.10 to 0.28).
+    """
+    return CONTEXT_BYTES + (RANKS_BEFORE_BYTES if ranks > 1 else 0)

@@ -1,12 +1,14 @@
 """What changed from one version of vLLM to the next, as far as sizing feels it.
 
-Only what real start-up records or the version's own code establish; a version in between takes
-the facts of the nearest one below that is known, and its bounds are wider.
+One row a version in ``data/engine_versions.jsonl``, read off that version's own code: what it
+profiles, what it takes from its budget, and what it prints.
 """
 
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any, Final
 
+from pycore.data import rows
 from pycore.errors import InvalidRequest
 
 
@@ -14,42 +16,57 @@ from pycore.errors import InvalidRequest
 class EngineVersion:
     """The sizing facts of one version.
 
-    ``sampler_factor`` is the activation peak of the sampler, in logit matrices of float32
-    [max_num_seqs, vocab_size]. ``established`` is False where neither code nor record was seen.
+    vLLM has two model runners, the older V1 and V2, which profile and account differently; which
+    of them serves a model is in ``v2_runner`` and ``v2_architectures``.
     """
 
     version: tuple[int, int]
     default_gpu_memory_utilization: float
-    sampler_factor: float
+    sampler: str
+    """How the sampler that is profiled finds the best tokens: sort | triton | flashinfer."""
+    v2_runner: str
+    """Which models V2 serves: never | listed_plain | listed | dense_or_listed | always."""
     cuda_graphs_in_budget: bool
+    """Whether V1 takes an estimate for CUDA graphs from the budget."""
+    v2_cuda_graphs_in_budget: bool
+    v2_profiles_sampler: bool
+    """Whether V2 profiles sampling with every parameter set, not greedy alone."""
+    v2_profiles_pictures: bool
+    benchmarks_embedding: bool
+    """Whether the compiler times fused kernels on copies of their inputs, the embedding's too."""
+    keeps_expert_workspace: bool
+    """Whether routed experts keep the workspace of the largest batch."""
+    counts_consumed: bool
+    """Whether all that vanished from the GPU counts, not weights and what is outside torch."""
+    starts_cublas_first: bool
+    """Whether cuBLAS is up before the engine looks at the free memory."""
     blocks_held_back: int
-    non_torch_gib: float
-    non_torch_gib_with_ranks: float
-    """At TP of 2 or more on GPUs with NVLink multicast (Hopper and later)."""
+    in_flight_steps: str
+    """Steps whose tokens a sliding window keeps: one | by_runner."""
+    prints_tokens_of: str
+    """What "GPU KV cache size" is computed from: blocks | concurrency."""
+    source: str
+    largest_batch_from_gib: int | None = None
+    """GPUs from this size on get 16,384 tokens a step."""
+    v2_architectures: tuple[str, ...] = ()
     established: bool = True
-    source: str = "public start-up records"
+    """False where neither the version's code nor that of both its neighbours says the same."""
 
 
-# Source: start-up records of vLLM 0.10 to 0.31, and the code of 0.33.0.
-VERSIONS: Final = (
-    EngineVersion((0, 10), 0.90, 9.7, False, 0, 0.12, 1.84),
-    EngineVersion((0, 11), 0.90, 9.7, False, 0, 0.13, 0.55),
-    EngineVersion((0, 12), 0.90, 9.7, False, 0, 0.13, 1.0, established=False),
-    EngineVersion((0, 13), 0.90, 9.7, False, 0, 0.13, 1.0, established=False),
-    EngineVersion((0, 14), 0.90, 9.7, False, 0, 0.13, 1.0, established=False),
-    EngineVersion((0, 15), 0.90, 9.7, False, 0, 0.13, 1.0, established=False),
-    EngineVersion((0, 16), 0.90, 9.7, False, 0, 0.13, 1.0),
-    EngineVersion((0, 17), 0.90, 3.8, False, 0, 0.13, 2.0),
-    EngineVersion((0, 18), 0.90, 3.8, False, 0, 0.25, 2.1),
-    EngineVersion((0, 19), 0.90, 3.73, False, 0, 0.25, 2.1),
-    EngineVersion((0, 20), 0.90, 3.73, False, 0, 0.25, 2.1, established=False),
-    EngineVersion((0, 21), 0.92, 2.4, True, 0, 0.25, 1.0, established=False),
-    EngineVersion((0, 22), 0.92, 2.4, True, 0, 0.25, 1.0),
-    EngineVersion((0, 26), 0.92, 2.4, True, 0, 0.25, 1.0),
-    EngineVersion((0, 31), 0.92, 2.4, True, 0, 0.25, 1.0),
-    EngineVersion((0, 33), 0.92, 2.4, True, 1, 0.25, 1.0, source="the code of vLLM 0.33.0"),
-)
+def from_row(row: dict[str, Any]) -> EngineVersion:
+    """A version from its row."""
+    major, minor = str(row["version"]).split(".")
+    known = {field.name for field in fields(EngineVersion)}
+    return EngineVersion(
+        **{
+            **{name: value for name, value in row.items() if name in known},
+            "version": (int(major), int(minor)),
+            "v2_architectures": tuple(row.get("v2_architectures", ())),
+        }
+    )
 
+
+VERSIONS: Final = tuple(from_row(row) for row in rows("engine_versions"))
 OLDEST: Final = VERSIONS[0].version
 NEWEST: Final = VERSIONS[-1].version
 CHOICES: Final = tuple(f"{facts.version[0]}.{facts.version[1]}.0" for facts in VERSIONS)
@@ -70,6 +87,7 @@ def is_short_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 5
 
 
+@cache
 def find_version(text: str) -> EngineVersion:
     """The facts of version ``text``: its own, or those of the nearest known one below."""
     asked = parse_version(text)

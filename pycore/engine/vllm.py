@@ -6,6 +6,7 @@ Source: vLLM 0.33.0, engine/arg_utils.py (get_batch_defaults) and config/model.p
 from dataclasses import dataclass
 
 from pycore import dtypes
+from pycore.engine.runners import uses_v2_runner
 from pycore.engine.versions import EngineVersion, find_version
 from pycore.hardware.accelerators import Accelerator
 from pycore.model.latent import LatentAttention
@@ -31,6 +32,8 @@ class Settings:
     max_num_batched_tokens: int
     max_in_flight_tokens: int
     auto_fit: bool
+    v2_runner: bool
+    """Whether the newer of vLLM's two model runners serves the model."""
 
 
 def choose_settings(scenario: Scenario, model: Model, accelerator: Accelerator) -> Settings:
@@ -43,6 +46,8 @@ def choose_settings(scenario: Scenario, model: Model, accelerator: Accelerator) 
     sequences, batched = batch_sizes(scenario, accelerator, max_model_len, least)
     utilization = scenario.gpu_memory_utilization
     dtype = resolve_dtype(scenario.dtype, model.dtype, accelerator)
+    v2_runner = uses_v2_runner(version, model, accelerator)
+    steps = in_flight_steps(version, scenario.pipeline_parallel_size, v2_runner=v2_runner)
     return Settings(
         version=version,
         dtype=dtype,
@@ -55,27 +60,42 @@ def choose_settings(scenario: Scenario, model: Model, accelerator: Accelerator) 
         max_num_seqs=sequences,
         max_num_batched_tokens=batched,
         max_in_flight_tokens=max_in_flight_tokens(
-            max_num_batched_tokens=batched, pipeline_parallel_size=scenario.pipeline_parallel_size
+            max_num_batched_tokens=batched, in_flight_steps=steps
         ),
         auto_fit=asked == "auto",
+        v2_runner=v2_runner,
     )
 
 
-def max_in_flight_tokens(*, max_num_batched_tokens: int, pipeline_parallel_size: int) -> int:
-    """Tokens of steps that have begun and not settled: one step a stage, and one more.
+def max_in_flight_tokens(*, max_num_batched_tokens: int, in_flight_steps: int) -> int:
+    """Tokens of steps that have begun and not settled, each as large as a step may be.
 
     Source: vLLM 0.33.0, config/vllm.py, max_in_flight_tokens, with async scheduling.
     """
-    return (pipeline_parallel_size + 1) * max_num_batched_tokens
+    return in_flight_steps * max_num_batched_tokens
 
 
-def default_batch(accelerator: Accelerator) -> tuple[int, int]:
+def in_flight_steps(version: EngineVersion, pipeline_parallel_size: int, *, v2_runner: bool) -> int:
+    """Steps that have begun and not settled: one a stage, and one more where they overlap.
+
+    Up to vLLM 0.25 a window was sized for one step alone.
+    Source: vLLM 0.26.0, config/vllm.py, max_concurrent_batches; 0.25.1, kv_cache_interface.py.
+    """
+    if version.in_flight_steps == "one":
+        return 1
+    overlaps = v2_runner or pipeline_parallel_size == 1
+    return pipeline_parallel_size + 1 if overlaps else pipeline_parallel_size
+
+
+def default_batch(accelerator: Accelerator, version: EngineVersion) -> tuple[int, int]:
     """max_num_batched_tokens and max_num_seqs of ``vllm serve``, by the GPU's memory.
 
-    An A100 80GB and a GB10 count among the small ones.
-    Source: vLLM 0.33.0, engine/arg_utils.py, get_batch_defaults.
+    An A100 80GB counts among the small ones. So does a GB10: the driver did not tell its memory,
+    and since it does the engine leaves it out by name.
+    Source: vLLM 0.10.2 to 0.33.0, engine/arg_utils.py, get_batch_defaults.
     """
-    if accelerator.total_bytes >= 160 * GIB:
+    largest = version.largest_batch_from_gib
+    if largest is not None and accelerator.total_bytes >= largest * GIB:
         return 16384, 1024
     held_small = "a100" in accelerator.id or "gb10" in accelerator.id
     if accelerator.total_bytes >= 70 * GIB and not held_small:
@@ -90,7 +110,8 @@ def batch_sizes(
 
     ``least_tokens`` is the largest item of a model that must take it whole.
     """
-    default_tokens, default_sequences = default_batch(accelerator)
+    version = find_version(scenario.engine_version)
+    default_tokens, default_sequences = default_batch(accelerator, version)
     sequences = scenario.max_num_seqs
     batched = scenario.max_num_batched_tokens
     if batched is None:

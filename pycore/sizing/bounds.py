@@ -2,7 +2,9 @@
 
 from pycore.engine import kv_capacity
 from pycore.engine.kv_groups import KVCachePlan
+from pycore.sizing.capacity import printed
 from pycore.sizing.deployment import Deployment, workload_concurrency
+from pycore.sizing.ledger import Ledger
 from pycore.sizing.memory import StageMemory
 
 
@@ -36,6 +38,7 @@ def bounds_of(
     workload = [workload_concurrency(deployment, plan, blocks) for blocks in ends]
     bounds["max_concurrency_for_workload"] = (workload[0], workload[1])
     longest_served = deployment.settings.max_model_len
-    tokens = [kv_capacity.kv_cache_capacity(plan, b, longest_served)[0] for b in ends]
+    quiet, settings = Ledger(is_open=False), deployment.settings
+    tokens = [printed(plan, b, longest_served, settings, quiet, "fitted")[0] for b in ends]
     bounds["kv_cache_size_tokens"] = (tokens[0], tokens[1])
     return bounds

@@ -1,7 +1,7 @@
 """One GPU's memory, from what the driver reports down to what is left for the KV cache.
 
 The identity: pool = utilisation × total − weights − activations − non-torch − CUDA graphs (from
-vLLM 0.21 on). It closes within 0.02 GiB on public start-up records that print every term.
+vLLM 0.20 on). It closes within 0.02 GiB on public start-up records that print every term.
 """
 
 import math
@@ -25,7 +25,8 @@ def available_kv_cache_bytes(
 ) -> int:
     """What is left for the KV cache.
 
-    Before vLLM 0.21 CUDA graphs came out of the memory beyond the budget; they are 0 here then.
+    Where the engine takes CUDA graphs from the memory beyond the budget, they are 0 here: up to
+    vLLM 0.19, and up to 0.28 where its V2 runner serves the model.
     Source: vLLM 0.33.0, v1/worker/gpu_worker.py, determine_available_memory.
     """
     return (
@@ -35,11 +36,3 @@ def available_kv_cache_bytes(
         - non_torch_bytes
         - cuda_graph_bytes
     )
-
-
-def non_torch_bytes(*, non_torch_gib: float) -> int:
-    """What NCCL, cuBLAS and the driver take after the engine's first look at the memory.
-
-    Source: fitted to public start-up records, by version, TP and GPU generation.
-    """
-    return int(non_torch_gib * 1073741824)

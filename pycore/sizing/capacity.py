@@ -54,12 +54,17 @@ def pool_capacity(
         refusal = refusal_of(plan, available_by_stage, settings, needed, estimated)
     tokens, concurrency = None, None
     if starts:
-        tokens, concurrency = printed(plan, blocks, served, ledger, basis)
+        tokens, concurrency = printed(plan, blocks, served, settings, ledger, basis)
     return Capacity(blocks, served, needed, estimated, longest, tokens, concurrency, refusal)
 
 
 def printed(
-    plan: KVCachePlan, blocks: int, max_model_len: int, ledger: Ledger, basis: Basis
+    plan: KVCachePlan,
+    blocks: int,
+    max_model_len: int,
+    settings: Settings,
+    ledger: Ledger,
+    basis: Basis,
 ) -> tuple[int, float]:
     """Tokens and concurrency as the engine prints them when it starts."""
     concurrency = ledger.noted(
@@ -68,6 +73,8 @@ def printed(
         num_gpu_blocks=blocks,
         blocks_per_request=kv_capacity.blocks_per_request(plan, max_model_len),
     )
+    if settings.version.prints_tokens_of == "blocks" and plan.groups:
+        return tokens_of_blocks(plan, blocks, ledger, basis), concurrency
     tokens = ledger.noted(
         basis,
         kv_formulas.kv_cache_size_tokens,
@@ -75,6 +82,17 @@ def printed(
         max_model_len=max_model_len,
     )
     return tokens, concurrency
+
+
+def tokens_of_blocks(plan: KVCachePlan, blocks: int, ledger: Ledger, basis: Basis) -> int:
+    """Tokens as older versions print them: of the blocks that one group gets."""
+    return ledger.noted(
+        basis,
+        kv_formulas.printed_tokens_of_blocks,
+        num_gpu_blocks=blocks,
+        num_groups=len(plan.groups),
+        tokens_per_block=min(group.demand.tokens_per_block for group in plan.groups),
+    )
 
 
 def refusal_of(

@@ -1,24 +1,34 @@
 """One GPU of each pipeline stage: what takes its memory, and within which range."""
 
+import math
 from dataclasses import dataclass
+from typing import Final
 
-from pycore.engine import overheads
-from pycore.engine.overheads import Estimate
-from pycore.engine.vllm import Settings
-from pycore.hardware.accelerators import Accelerator
-from pycore.model.model import Model
+from pycore.engine import cuda_graphs, overheads
+from pycore.engine.overheads import Estimate, around, exactly, learnt, learnt_bytes
+from pycore.engine.runners import takes_cuda_graphs_from_budget
+from pycore.model.latent import CompressedAttention, LatentAttention
+from pycore.model.model import Model, distinct_layers
 from pycore.scenario import Scenario
 from pycore.sizing import budget
 from pycore.sizing.ledger import Ledger
+from pycore.sizing.profiling import Profiled, Run, profiled
 from pycore.sizing.weights import StageWeights
-from pycore.units import GIB
+
+# What a version that was not established adds to the ranges of its terms.
+WIDER: Final = 2
+# What sparse attention may take beyond the formulas: 6 GiB were seen where they give half.
+UNSEEN_BYTES: Final = 6 << 30
+# Memory that CPU and GPU share: files read while loading count as taken.
+UNIFIED: Final = ("dgx-spark-gb10", "jetson")
+UNIFIED_BYTES: Final = 3 << 29
 
 
 @dataclass(frozen=True, slots=True)
 class StageMemory:
     """The memory of one GPU of a stage before the KV cache is laid out.
 
-    ``cuda_graphs_in_budget`` is 0 where the engine takes graphs from beyond its budget.
+    ``cuda_graph_bytes_in_budget`` is 0 where the engine takes graphs from beyond its budget.
     """
 
     weights_bytes: int
@@ -29,100 +39,154 @@ class StageMemory:
     available_kv_cache_bytes: int
     available_low: int
     available_high: int
-
-
-def exactly(value: int) -> Estimate:
-    """A figure that was measured: no range."""
-    return Estimate(value, value, value)
+    warm_up_bytes: int
+    """What starting takes beyond the budget: graphs not counted, sampling not profiled."""
 
 
 def stage_memory(
-    scenario: Scenario,
-    settings: Settings,
-    model: Model,
-    accelerator: Accelerator,
+    run: Run,
     stage: StageWeights,
     requested: int,
     ledger: Ledger,
 ) -> StageMemory:
     """What takes the memory of one GPU of ``stage``, and what is left for the KV cache."""
-    measured = scenario.measured
-    activation = activation_of(scenario, settings, model, ledger)
-    graphs = cuda_graphs_of(scenario, settings, stage, ledger)
-    other = non_torch_of(scenario, settings, accelerator, ledger)
-    in_budget = graphs if settings.version.cuda_graphs_in_budget else exactly(0)
+    measured = run.scenario.measured
+    profile = profiled(run, ledger)
+    activation = activation_of(run, profile)
+    graphs = cuda_graphs_of(run, stage, ledger)
+    counted = takes_cuda_graphs_from_budget(
+        run.settings.version, run.accelerator, v2_runner=run.settings.v2_runner
+    )
+    in_budget = graphs if counted else exactly(0)
+    other = non_torch_of(run, profile, ledger)
     weights = measured.weights_bytes_per_rank
     loaded = stage.loaded_bytes if weights is None else weights
-    given = measured.available_kv_cache_bytes
+    available = available_of(
+        run.scenario, requested, loaded, (activation, other, in_budget), ledger
+    )
+    not_profiled = max(0, profile.sampling_bytes + profile.forward_bytes - activation.value)
+    return StageMemory(
+        loaded,
+        activation,
+        graphs,
+        in_budget.value,
+        other,
+        available.value,
+        available.low,
+        available.high,
+        graphs.value - in_budget.value + not_profiled,
+    )
+
+
+def available_of(
+    scenario: Scenario,
+    requested: int,
+    loaded: int,
+    terms: tuple[Estimate, Estimate, Estimate],
+    ledger: Ledger,
+) -> Estimate:
+    """What is left for the KV cache: given, or the budget less its terms.
+
+    The terms err independently, so their ranges add up as the sides of right triangles do.
+    """
+    given = scenario.measured.available_kv_cache_bytes
     given = scenario.kv_cache_memory_bytes if given is None else given
     if given is not None:
-        available, low, high = given, given, given
-    else:
-        available = ledger.noted(
-            "fitted",
-            budget.available_kv_cache_bytes,
-            requested_bytes=requested,
-            loaded_weights_bytes=loaded,
-            activation_bytes=activation.value,
-            non_torch_bytes=other.value,
-            cuda_graph_bytes=in_budget.value,
-        )
-        spread = (activation, other, in_budget)
-        low = requested - loaded - sum(term.high for term in spread)
-        high = requested - loaded - sum(term.low for term in spread)
-    return StageMemory(loaded, activation, graphs, in_budget.value, other, available, low, high)
-
-
-def activation_of(scenario: Scenario, settings: Settings, model: Model, ledger: Ledger) -> Estimate:
-    """The activation peak: measured, or estimated."""
-    measured = scenario.measured.activation_bytes
-    if measured is not None:
-        return exactly(measured)
-    if ledger.is_open:
-        ledger.fitted(
-            overheads.activation_bytes,
-            sampler_factor=settings.version.sampler_factor,
-            max_num_seqs=settings.max_num_seqs,
-            vocab_size=model.vocab_size,
-            max_num_batched_tokens=settings.max_num_batched_tokens,
-            hidden_size=model.hidden_size,
-        )
-    return overheads.estimate_activation(settings, model.vocab_size, model.hidden_size)
-
-
-def cuda_graphs_of(
-    scenario: Scenario, settings: Settings, stage: StageWeights, ledger: Ledger
-) -> Estimate:
-    """Memory for CUDA graphs: none when eager, measured, or estimated."""
-    if scenario.enforce_eager:
-        return exactly(0)
-    measured = scenario.measured.cuda_graph_bytes
-    if measured is not None:
-        return exactly(measured)
-    if ledger.is_open:
-        ledger.fitted(
-            overheads.cuda_graph_bytes,
-            num_layers=stage.num_layers,
-            num_capture_sizes=overheads.num_capture_sizes(
-                settings.max_num_seqs, settings.max_num_batched_tokens
-            ),
-        )
-    return overheads.estimate_cuda_graphs(settings, stage.num_layers)
-
-
-def non_torch_of(
-    scenario: Scenario, settings: Settings, accelerator: Accelerator, ledger: Ledger
-) -> Estimate:
-    """Memory outside the tensor library: measured, or estimated."""
-    measured = scenario.measured.non_torch_bytes
-    if measured is not None:
-        return exactly(measured)
-    gibs = overheads.non_torch_gib(
-        settings.version,
-        accelerator,
-        scenario.tensor_parallel_size,
-        scenario.pipeline_parallel_size,
+        return exactly(given)
+    activation, other, graphs = terms
+    value = ledger.noted(
+        "fitted",
+        budget.available_kv_cache_bytes,
+        requested_bytes=requested,
+        loaded_weights_bytes=loaded,
+        activation_bytes=activation.value,
+        non_torch_bytes=other.value,
+        cuda_graph_bytes=graphs.value,
     )
-    value = ledger.fitted(budget.non_torch_bytes, non_torch_gib=gibs)
-    spread = GIB // 5 if scenario.tensor_parallel_size == 1 else GIB * 7 // 10
-    return Estimate(value, max(0, value - spread), value + spread)
+    below = math.hypot(*(term.high - term.value for term in terms))
+    above = math.hypot(*(term.value - term.low for term in terms))
+    return Estimate(value, math.floor(value - below), math.ceil(value + above))
+
+
+def activation_of(run: Run, profile: Profiled) -> Estimate:
+    """The activation peak: measured, or estimated.
+
+    A start that finds the compiled model in its cache makes no copy of the embedding. What sparse
+    and compressed latent attention take was not learnt from any run.
+    """
+    measured = run.scenario.measured.activation_bytes
+    if measured is not None:
+        return exactly(measured)
+    value = profile.peak_bytes
+    each = learnt("activation_error_bytes") + learnt("activation_error_share") * value
+    each *= 1 if run.settings.version.established else WIDER
+    beyond = UNSEEN_BYTES if is_unseen(run.model) else 0
+    return Estimate(value, max(0, int(profile.least_peak_bytes - each)), int(value + each + beyond))
+
+
+def is_unseen(model: Model) -> bool:
+    """Whether the model's attention is of a kind that no run with printed terms had."""
+    return any(
+        isinstance(layer.mixer, CompressedAttention)
+        or (isinstance(layer.mixer, LatentAttention) and layer.mixer.indexer is not None)
+        for layer in distinct_layers(model)
+    )
+
+
+def cuda_graphs_of(run: Run, stage: StageWeights, ledger: Ledger) -> Estimate:
+    """Memory for CUDA graphs: none when eager, measured, or estimated."""
+    if run.scenario.enforce_eager:
+        return exactly(0)
+    measured = run.scenario.measured.cuda_graph_bytes
+    if measured is not None:
+        return exactly(measured)
+    graphs = cuda_graphs.num_cuda_graphs(
+        run.settings.max_num_seqs, run.settings.max_num_batched_tokens
+    )
+    pool, each = graph_names(run)
+    value = ledger.fitted(
+        cuda_graphs.cuda_graph_bytes,
+        pool_bytes=learnt_bytes(pool),
+        num_cuda_graphs=graphs,
+        num_layers=stage.num_layers,
+        bytes_per_graph_and_layer=learnt_bytes(each) if each else 0,
+    )
+    share = learnt("graph_error_share")
+    return around(value, share * value / (1 + share), share * value)
+
+
+def graph_names(run: Run) -> tuple[str, str | None]:
+    """The learnt constants of the pool of CUDA graphs and of each graph and layer.
+
+    Of V2's estimates only models of 30 and 32 layers are known: no growth with layers is learnt.
+    """
+    version = run.settings.version
+    if run.settings.v2_runner and version.v2_cuda_graphs_in_budget:
+        return "v2_graph_pool_bytes", None
+    if version.cuda_graphs_in_budget:
+        return "graph_pool_bytes", "graph_layer_bytes"
+    return "older_graph_pool_bytes", "older_graph_layer_bytes"
+
+
+def non_torch_of(run: Run, profile: Profiled, ledger: Ledger) -> Estimate:
+    """Memory outside the tensor library: measured, or estimated."""
+    measured = run.scenario.measured.non_torch_bytes
+    if measured is not None:
+        return exactly(measured)
+    version, ranks = run.settings.version, run.scenario.tensor_parallel_size
+    in_stages = run.scenario.pipeline_parallel_size > 1 and ranks == 1
+    first = overheads.first_rank_name(version, run.accelerator, in_stages=in_stages)
+    others = overheads.ranks_name(version, run.accelerator, ranks)
+    early = overheads.CUBLAS_BYTES if version.starts_cublas_first else 0
+    value = ledger.fitted(
+        overheads.non_torch_bytes,
+        first_rank_bytes=learnt_bytes(first) - early,
+        ranks_bytes=learnt_bytes(others) if others else 0,
+        further_ranks=ranks - 1 if others else 0,
+        bytes_per_further_rank=learnt_bytes("further_rank_bytes"),
+        kept_bytes=profile.kept_bytes,
+    )
+    spread = learnt("non_torch_error_bytes") + learnt("ranks_error_bytes") * (ranks > 1)
+    shared = UNIFIED_BYTES if run.accelerator.id.startswith(UNIFIED) else 0
+    foreign = learnt("ranks_error_bytes") if run.accelerator.vendor == "AMD" else 0
+    return around(value, spread + foreign, spread + foreign + shared)

@@ -1,0 +1,289 @@
+"""The engine's profiling run on one GPU of a stage: what it holds at its peak, what it keeps."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from pycore.dtypes import element_bytes
+from pycore.engine import activations
+from pycore.engine.overheads import learnt, learnt_bytes
+from pycore.engine.pictures import profiled_pictures
+from pycore.engine.shards import Ranks, ranks_of, shard_of
+from pycore.engine.vllm import Settings
+from pycore.hardware.accelerators import Accelerator
+from pycore.model.layers import MoeMlp
+from pycore.model.model import Model, distinct_layers
+from pycore.model.parameters import layer_tensors
+from pycore.model.tensors import Linear
+from pycore.scenario import Scenario
+from pycore.sizing.ledger import Ledger
+from pycore.sizing.rank_tensors import padded_vocab_size
+
+# Logits in float32, probabilities and noise; those in the model's own type come on top.
+FLOAT32_COPIES: Final = 3
+# The last version whose sampler was FlashInfer's wherever that was installed.
+FLASHINFER_IF_THERE: Final = (0, 11)
+# Triton's sampler has a row for each multiprocessor.
+MULTIPROCESSORS: Final = {(8, 0): 108, (9, 0): 132, (10, 0): 148, (10, 3): 148, (12, 1): 48}
+OTHER_MULTIPROCESSORS: Final = 100
+# GPUs whose kernels for MXFP4 experts keep no workspace.
+WORKSPACE_FREE_MAJORS: Final = (9, 10)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One profiling run: what is deployed, and on which of its stages."""
+
+    scenario: Scenario
+    settings: Settings
+    model: Model
+    accelerator: Accelerator
+    stage: int
+
+    @property
+    def is_first(self) -> bool:
+        """Whether the stage reads tokens."""
+        return self.stage == 0
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the stage samples."""
+        return self.stage == self.scenario.pipeline_parallel_size - 1
+
+    @property
+    def width(self) -> int:
+        """Bytes of one element of the activations."""
+        return element_bytes(self.settings.dtype)
+
+    @property
+    def ranks(self) -> Ranks:
+        """How the model is spread."""
+        return ranks_of(self.scenario, self.accelerator)
+
+
+@dataclass(frozen=True, slots=True)
+class Profiled:
+    """What a profiling run took, in bytes.
+
+    ``warm_peak_bytes`` is the peak of a start that finds the compiled model in its cache, and
+    ``least_peak_bytes`` that of one whose sampler does not sort either; ``kept_bytes`` stay and
+    count outside the peak; ``sampling_bytes`` is what sampling takes with every parameter set,
+    whether or not it was profiled.
+    """
+
+    peak_bytes: int
+    warm_peak_bytes: int
+    least_peak_bytes: int
+    kept_bytes: int
+    forward_bytes: int
+    sampling_bytes: int
+
+
+def profiled(run: Run, ledger: Ledger) -> Profiled:
+    """The profiling run of one GPU."""
+    kept_pictures, tower = pictures(run, ledger)
+    workspace = expert_workspace(run, ledger)
+    counted_later = run.settings.version.counts_consumed
+    forward = forward_peak(run, ledger)
+    parts = {
+        "sampler_bytes": sampler_peak(run, ledger) if run.is_last else 0,
+        "forward_bytes": forward,
+        "picture_tower_bytes": tower,
+        "kept_picture_bytes": kept_pictures,
+        "expert_workspace_bytes": 0 if counted_later else workspace,
+        "base_bytes": 0 if counted_later else learnt_bytes("base_bytes"),
+    }
+    peak = ledger.fitted(
+        activations.activation_bytes, embedding_copy_bytes=embedding_copy(run, ledger), **parts
+    )
+    kept = workspace + sampler_state(run, ledger) + learnt_bytes("base_bytes")
+    return Profiled(
+        peak_bytes=peak,
+        warm_peak_bytes=activations.activation_bytes(embedding_copy_bytes=0, **parts),
+        least_peak_bytes=activations.activation_bytes(
+            embedding_copy_bytes=0, **{**parts, "sampler_bytes": least_sampler_peak(run, parts)}
+        ),
+        kept_bytes=kept if counted_later else 0,
+        forward_bytes=forward,
+        sampling_bytes=sampling(run) if run.is_last else 0,
+    )
+
+
+def sampler_peak(run: Run, ledger: Ledger) -> int:
+    """The sampler's peak in the profiling run."""
+    return ledger.fitted(
+        activations.sampler_bytes,
+        logit_copies=logit_copies(run),
+        max_num_seqs=run.settings.max_num_seqs,
+        buffer_rows=buffer_rows(run),
+        vocab_size=run.model.vocab_size,
+        hidden_state_bytes=run.settings.max_num_batched_tokens * run.model.hidden_size * run.width,
+    )
+
+
+def least_sampler_peak(run: Run, parts: dict[str, int]) -> int:
+    """The sampler's peak where FlashInfer is there: up to vLLM 0.11 it then samples unasked."""
+    sorts = run.settings.version.sampler == "sort"
+    if not (run.is_last and sorts and run.settings.version.version <= FLASHINFER_IF_THERE):
+        return parts["sampler_bytes"]
+    return sampling(run)
+
+
+def hidden_states(run: Run) -> int:
+    """Rows of hidden_size kept for each token while sampling: two more came from a stage before."""
+    return 1 if run.is_first else 3
+
+
+def logit_copies(run: Run) -> float:
+    """Matrices of float32 logits that the profiled sampler holds at once."""
+    version = run.settings.version
+    own = run.width / 4
+    if run.settings.v2_runner and not version.v2_profiles_sampler:
+        return own
+    return learnt("sorted_logit_copies") if version.sampler == "sort" else FLOAT32_COPIES + own
+
+
+def buffer_rows(run: Run) -> int:
+    """Rows of logits that the sampler's kernel keeps beside those of the sequences."""
+    if run.settings.version.sampler != "triton":
+        return 0
+    capability = run.accelerator.compute_capability
+    known = MULTIPROCESSORS.get(capability or (0, 0), OTHER_MULTIPROCESSORS)
+    return min(known, run.settings.max_num_seqs)
+
+
+def sampling(run: Run) -> int:
+    """What sampling takes with every parameter set, once the engine serves."""
+    return activations.sampler_bytes(
+        logit_copies=FLOAT32_COPIES + run.width / 4,
+        max_num_seqs=run.settings.max_num_seqs,
+        buffer_rows=0,
+        vocab_size=run.model.vocab_size,
+        hidden_state_bytes=0,
+    )
+
+
+def forward_peak(run: Run, ledger: Ledger) -> int:
+    """A layer's peak."""
+    return ledger.fitted(
+        activations.forward_bytes,
+        max_num_batched_tokens=run.settings.max_num_batched_tokens,
+        widest_rows=widest_rows(run.model, run.ranks),
+        hidden_size=run.model.hidden_size,
+        hidden_copies=learnt("hidden_copies"),
+        element_bytes=run.width,
+    )
+
+
+@lru_cache(maxsize=256)
+def widest_rows(model: Model, ranks: Ranks) -> int:
+    """Rows of a rank's widest product in any layer, routed experts' left aside."""
+    return max(
+        (shard_of(linear, ranks).num_rows for linear in dense_linears(model)),
+        default=model.hidden_size,
+    )
+
+
+def dense_linears(model: Model) -> Iterator[Linear]:
+    """The linears of every kind of layer but the routed experts'."""
+    for layer in distinct_layers(model):
+        for tensor in layer_tensors(layer, model.hidden_size):
+            if isinstance(tensor, Linear) and not tensor.num_experts:
+                yield tensor
+
+
+def embedding_copy(run: Run, ledger: Ledger) -> int:
+    """The copy of the embedding that the compiler makes, where the compiled model reads it."""
+    compiles = run.settings.version.benchmarks_embedding and not run.scenario.enforce_eager
+    reads_tokens = run.is_first and not has_towers(run.model)
+    if not (compiles and reads_tokens):
+        return 0
+    rows = padded_vocab_size(vocab_size=run.model.vocab_size)
+    return ledger.fitted(
+        activations.embedding_copy_bytes,
+        embedding_rows=rows // run.scenario.tensor_parallel_size,
+        max_num_batched_tokens=run.settings.max_num_batched_tokens,
+        hidden_size=run.model.hidden_size,
+        element_bytes=run.width,
+    )
+
+
+def has_towers(model: Model) -> bool:
+    """Whether the model reads pictures or sound: its decoder then gets vectors, not tokens."""
+    return any(outer.tensor.component == "tower" for outer in model.outer_tensors)
+
+
+def pictures(run: Run, ledger: Ledger) -> tuple[int, int]:
+    """What is kept of profiled pictures, and the peak of their tower."""
+    settings = run.settings
+    profiles = not settings.v2_runner or settings.version.v2_profiles_pictures
+    if not (run.is_first and profiles):
+        return 0, 0
+    found = profiled_pictures(
+        run.model, settings.max_num_batched_tokens, run.scenario.tensor_parallel_size
+    )
+    if found is None:
+        return 0, 0
+    kept = ledger.fitted(
+        activations.kept_picture_bytes,
+        num_picture_tokens=found.num_tokens,
+        hidden_size=run.model.hidden_size,
+        num_patches=found.num_patches,
+        patch_elements=found.patch_elements,
+        element_bytes=run.width,
+    )
+    tower = ledger.fitted(
+        activations.picture_tower_bytes,
+        num_patches=found.num_patches,
+        widest_rows=found.widest_rows,
+        hidden_size=found.hidden_size,
+        hidden_copies=learnt("hidden_copies"),
+        element_bytes=run.width,
+    )
+    return kept, tower
+
+
+def expert_workspace(run: Run, ledger: Ledger) -> int:
+    """What routed experts keep to work in, where the engine keeps it."""
+    moe = largest_experts(run.model)
+    if moe is None or not run.settings.version.keeps_expert_workspace:
+        return 0
+    quantization, capability = run.settings.quantization, run.accelerator.compute_capability
+    if (
+        quantization is not None
+        and "mxfp4" in quantization.method
+        and capability is not None
+        and capability[0] in WORKSPACE_FREE_MAJORS
+    ):
+        return 0
+    split = 1 if run.ranks.experts_are_whole else run.ranks.expert_ranks
+    return ledger.fitted(
+        activations.expert_workspace_bytes,
+        max_num_batched_tokens=run.settings.max_num_batched_tokens,
+        num_experts_per_tok=moe.num_experts_per_tok,
+        hidden_size=moe.moe_latent_size or run.model.hidden_size,
+        expert_width=moe.moe_intermediate_size // split,
+        element_bytes=run.width,
+    )
+
+
+def largest_experts(model: Model) -> MoeMlp | None:
+    """The routed experts of the widest layer; None in a dense model."""
+    found = [
+        layer.feed_forward
+        for layer in distinct_layers(model)
+        if isinstance(layer.feed_forward, MoeMlp)
+    ]
+    return max(found, key=lambda moe: moe.num_experts_per_tok, default=None)
+
+
+def sampler_state(run: Run, ledger: Ledger) -> int:
+    """What the V2 runner's sampler keeps."""
+    if not (run.settings.v2_runner and run.is_last):
+        return 0
+    return ledger.fitted(
+        activations.sampler_state_bytes,
+        max_num_seqs=run.settings.max_num_seqs,
+        vocab_size=run.model.vocab_size,
+    )
