@@ -15,16 +15,21 @@ from pycore.evidence.segments import Segment
 
 N: Final = r"(\d[\d,]{0,14}(?:\.\d{1,9})?)(?![\d.]*\d)"
 NAME: Final = re.compile(
-    r"\b(num_requests_running|num_requests_waiting|num_preemptions(?:_total)?"
-    r"|kv_cache_usage(?:_perc)?|TTFT|ITL|TPOT|E2EL|prefill(?: time)?|decode(?: time)?)\b"
+    r"(?<![A-Za-z])(num_requests_running|num_requests_waiting|num_preemptions(?:_total)?"
+    r"|kv_cache_usage(?:_perc)?|TTFT|ITL|TPOT|E2EL|(?:ttft|itl|tpot|e2e)_seconds"
+    r"|(?:prefill|decode)(?:_time_seconds_sum|_seconds_sum| time)?)(?:_peak|_max)?(?![A-Za-z0-9_])"
+)
+SNAKE: Final = re.compile(
+    rf"(?<![A-Za-z])(ttft|itl|tpot|e2el?)_(p\d\d|mean|median)(?:_(ms|s|seconds))?\W{{1,8}}{N}"
 )
 PEAK: Final = re.compile(
-    rf"\b(?:peak|peaked at|max|maximum|above|at most|up to|highest)\b[\s:=`*|(]{{1,8}}{N}"
+    rf"\b(?:peak|peaked at|max|maximum|above|at most|up to|highest)\b[\s:=`*|(\"']{{1,8}}{N}"
 )
 FIRST: Final = re.compile(N)
 SHARE: Final = re.compile(rf"{N} ?(%)?")
 SECONDS: Final = re.compile(rf"{N} ?s(?:ec|econds)?\b")
 PERCENTILE: Final = re.compile(rf"\b(p\d\d|median|mean)\b[\s:=`*|]{{1,8}}{N} ?(ms|s)\b")
+PLAIN_PERCENTILE: Final = re.compile(rf"\b(p\d\d|median|mean)\b[\s:=`*|\"']{{1,8}}{N}")
 LONGEST_CLAUSE: Final = 160
 LATENCIES: Final = {
     "TTFT": "ttft_seconds",
@@ -33,9 +38,9 @@ LATENCIES: Final = {
     "E2EL": "e2e_seconds",
 }
 # Of the load itself, only where the sentence is about one.
-LOAD: Final = re.compile(r"\bprompts\b|\bsucceeded\b|\brequests/s\b|\breq/s\b")
+LOAD: Final = re.compile(r"\bprompts\b|\bsucceeded\b|\brequests/s\b|\breq/s\b|duration_seconds")
 PROMPTS: Final = re.compile(rf"{N} prompts\b")
-DURATION: Final = re.compile(rf"\bin {N} ?s\b")
+DURATION: Final = re.compile(rf"(?:\bin |\bduration_seconds\W{{1,6}}){N}(?: ?s\b|(?=\W|$))")
 RATE: Final = re.compile(rf"{N} (?:requests|req)/s\b")
 
 
@@ -58,6 +63,10 @@ def quoted(text: str) -> Iterator[tuple[str, int | float]]:
         end = names[place + 1].start() if place + 1 < len(names) else len(text)
         clause = text[name.end() : min(end, name.end() + LONGEST_CLAUSE)].split(";", maxsplit=1)[0]
         yield from figures_of(name[1], clause)
+    for match in SNAKE.finditer(text):
+        seconds = parse_number(match[4]) / (1000 if match[3] == "ms" else 1)
+        percentile = match[2].replace("median", "p50")
+        yield f"{match[1].replace('e2el', 'e2e')}_seconds_{percentile}", seconds
 
 
 def figures_of(name: str, clause: str) -> Iterator[tuple[str, int | float]]:
@@ -67,10 +76,15 @@ def figures_of(name: str, clause: str) -> Iterator[tuple[str, int | float]]:
             seconds = parse_number(match[2]) / (1000 if match[3] == "ms" else 1)
             yield f"{LATENCIES[name]}_{match[1].replace('median', 'p50')}", seconds
         return
-    share, summed = SHARE.search(clause), SECONDS.search(clause)
+    if name.endswith("_seconds"):
+        for match in PLAIN_PERCENTILE.finditer(clause):
+            yield f"{name}_{match[1].replace('median', 'p50')}", parse_number(match[2])
+        return
+    share = SHARE.search(clause)
+    summed = (FIRST if name.endswith("_sum") else SECONDS).search(clause)
     if name.startswith(("prefill", "decode")):
         if summed:
-            yield f"{name.split(maxsplit=1)[0]}_seconds_sum", parse_number(summed[1])
+            yield f"{name.replace('_', ' ').split()[0]}_seconds_sum", parse_number(summed[1])
     elif name.startswith("kv_cache_usage"):
         if share:
             usage = parse_number(share[1])

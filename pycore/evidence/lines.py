@@ -45,7 +45,19 @@ ANCHORS_BY_SUBJECT: Final = (
     *((anchor, BENCH) for anchor in ("requests: ", "duration (s)", "hroughput (", " tokens: ")),
     *((anchor, BENCH) for anchor in ("(ms): ", "(RPS): ", "oncurrency:")),
     *((anchor, COUNTERS) for anchor in ("num_requests_", "num_preemptions", "kv_cache_usage")),
-    *((anchor, COUNTERS) for anchor in ("TTFT", "prefill time", " prompts")),
+    *(
+        (anchor, COUNTERS)
+        for anchor in (
+            "TTFT",
+            "ITL ",
+            "ttft_",
+            "prefill",
+            "decode_",
+            "decode time",
+            " prompts",
+            " succeeded",
+        )
+    ),
     # Most errors come with the word; the others are quoted without it, or have none.
     *((anchor, ERRORS) for anchor in ("rror", "divisible", "er than the ", "cache blocks")),
     *((anchor, ERRORS) for anchor in ("out of memory", "OOMKilled", "xit code", "xit Code")),

@@ -172,6 +172,43 @@ def test_a_write_ups_counters_are_read() -> None:
         assert findings.value(figure) == pytest.approx(value), figure
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        (
+            '{"num_requests_running_peak": 116, "num_requests_waiting_max": 6, "duration_seconds": '
+            '112, "ttft_p95_s": 4.64, "itl_p99_ms": 637, "request_prefill_time_seconds_sum": 557, '
+            '"request_decode_time_seconds_sum": 20602}'
+        ),
+        (
+            '{"num_requests_running": {"mean": 110, "peak": 116},\n "num_requests_waiting": {"max": '
+            '6},\n "ttft_seconds": {"p50": 0.82, "p95": 4.64}, "itl_seconds": {"p99": 0.637},\n '
+            '"prefill_seconds_sum": 557, "decode_seconds_sum": 20602, "duration_seconds": 112}'
+        ),
+        (
+            "| num_requests_running | about 110, peak 116 |\n| num_requests_waiting | at most 6 |\n"
+            "| TTFT | p50 0.82 s, p95 4.64 s |\n| ITL | p50 98 ms, p99 637 ms |\n"
+            "| prefill time | 557 s |\n| decode time | 20,602 s |\n| all 500 succeeded in 112 s |"
+        ),
+    ],
+    ids=["snake", "nested", "table"],
+)
+def test_counters_are_read_in_any_common_form(text: str) -> None:
+    """JSON of either kind, and a table."""
+    findings = read_text(text.replace("mean", "average"))
+    expected = {
+        "num_requests_running": 116,
+        "num_requests_waiting": 6,
+        "duration_seconds": 112,
+        "ttft_seconds_p95": 4.64,
+        "itl_seconds_p99": 0.637,
+        "prefill_seconds_sum": 557,
+        "decode_seconds_sum": 20_602,
+    }
+    for figure, value in expected.items():
+        assert findings.value(figure) == pytest.approx(value), figure
+
+
 def test_nvidia_smi_tells_names_memory_and_load() -> None:
     """Its table; what it calls total is the board's, and is not taken for CUDA's."""
     findings = read_text(SMI)
