@@ -100,15 +100,20 @@ def assemble(source: Source, layers: tuple[Layer, ...], around: Surroundings) ->
         defaulted={**text.defaulted, **reader.defaulted},
         config_read=reader.read,
     )
-    attention = attention_of_layers(layers)
+    state_numbers(model)
+    if text is not reader:
+        keep_what_was_read(reader, text)
+    return model
+
+
+def state_numbers(model: Model) -> None:
+    """Let the model say its own numbers; one without attention has none of heads."""
+    attention = attention_of_layers(model.layers)
     numbers = architecture_numbers(model, attention or FullAttention(0, 0, 0, 0))
     if attention is None:
         for absent in ("num_attention_heads", "num_key_value_heads", "head_dim"):
             del numbers[absent]
     model.architecture_numbers.update(numbers)
-    if text is not reader:
-        keep_what_was_read(reader, text)
-    return model
 
 
 def keep_what_was_read(reader: ConfigReader, text: ConfigReader) -> None:

@@ -95,6 +95,12 @@ def attention_tensors(
         columns_split=True,
         bias=attention.output_bias,
     )
+    yield from small_tensors(attention, hidden_size, name)
+
+
+def small_tensors(attention: FullAttention, hidden_size: int, name: str) -> Iterator[Tensor]:
+    """What an attention has beside its projections: sinks, gates, norms."""
+    heads = attention.num_attention_heads
     if attention.sinks:
         yield Vector("attention", f"{name}.sinks", heads, split=True)
     if attention.gate_heads:

@@ -11,7 +11,7 @@ from typing import Final
 from pycore.model.assembly import Source, Surroundings, assemble
 from pycore.model.completions import text_reader
 from pycore.model.config_fields import ConfigReader
-from pycore.model.grouped_mixers import dressed, read_attention
+from pycore.model.grouped_mixers import read_attention
 from pycore.model.layer_pattern import read_num_layers
 from pycore.model.layers import DenseMlp, FullAttention, Layer
 from pycore.model.mllama_vision import mllama_tower
@@ -63,22 +63,6 @@ def mllama(reader: ConfigReader, architecture: str, name: str) -> Model:
     text = text_reader(reader, at_top=False)
     attention = read_attention(text)
     hidden_size = text.integer("hidden_size")
-    mlp, norms = DenseMlp(text.integer("intermediate_size")), (hidden_size,) * 2
-    own = Layer(attention, mlp, norms)
-
-    def with_norms(one: FullAttention) -> FullAttention:
-        return replace(one, qk_norm="head")
-
-    across = Layer(
-        dressed((attention,), with_norms)[0],
-        mlp,
-        norms,
-        extra_tensors=(Vector("attention", "cross_attn.gates", 2),),
-        mixer_name="cross_attn",
-    )
-    listed = text.sequence("cross_attention_layers")
-    crossing = MLLAMA_CROSS_LAYERS if listed is None else listed
-    layers = tuple(across if index in crossing else own for index in range(read_num_layers(text)))
     extra = (Rows(EXTRA_TOKENS, Split.REPLICATED),)
     more = Linear("embedding", "language_model.extra_tokens", extra, hidden_size, quantisable=False)
     positions = text.integer("max_position_embeddings")
@@ -90,7 +74,22 @@ def mllama(reader: ConfigReader, architecture: str, name: str) -> Model:
             OuterTensor(more, 1, Place.FIRST),
         ),
     )
+    layers = mllama_layers(text, attention, hidden_size)
     return assemble(Source(reader, text, architecture, name), layers, around)
+
+
+def mllama_layers(
+    text: ConfigReader, attention: FullAttention, hidden_size: int
+) -> tuple[Layer, ...]:
+    """Layers that look at the text, and those that look across, with norms and two gates."""
+    mlp, norms = DenseMlp(text.integer("intermediate_size")), (hidden_size,) * 2
+    own = Layer(attention, mlp, norms)
+    gates = Vector("attention", "cross_attn.gates", 2)
+    normed = replace(attention, qk_norm="head")
+    across = Layer(normed, mlp, norms, extra_tensors=(gates,), mixer_name="cross_attn")
+    listed = text.sequence("cross_attention_layers")
+    crossing = MLLAMA_CROSS_LAYERS if listed is None else listed
+    return tuple(across if index in crossing else own for index in range(read_num_layers(text)))
 
 
 READERS: Final = {
