@@ -14,6 +14,7 @@ from licences import licence_files
 from micropip_check import check_with_micropip
 from page_html import finish_page
 from places import CACHE, DIST, ROOT, STATIC
+from plain_script import without_types
 from pyodide_runtime import SHIPPED, pyodide
 from toolbox import digest_of, is_fresh, node, node_modules, only_one, virtual_environment
 
@@ -83,6 +84,15 @@ def site_files(bundle: Bundle) -> dict[str, bytes]:
     return files | licence_files()
 
 
+def shipped(path: Path) -> bytes:
+    """Return a file of static/ as visitors get it."""
+    return (
+        without_types(path.read_text("utf-8")).encode()
+        if path.suffix == ".js"
+        else path.read_bytes()
+    )
+
+
 def is_style(path: str) -> bool:
     """Whether a file goes into the page itself."""
     return path.endswith(".css")
@@ -91,7 +101,7 @@ def is_style(path: str) -> bool:
 def rename_static() -> Renaming:
     """Read static/ and give every shipped file its hashed name."""
     found = {
-        path.relative_to(STATIC).as_posix(): path.read_bytes()
+        path.relative_to(STATIC).as_posix(): shipped(path)
         for path in sorted(STATIC.rglob("*"))
         if path.is_file() and not path.name.endswith(".d.ts")
     }
@@ -144,7 +154,7 @@ def version_of(files: dict[str, bytes], page: str) -> str:
 
 def service_worker(version: str, files: list[str]) -> bytes:
     """Tell the service worker its version and what to keep."""
-    text = (STATIC / "sw.js").read_text("utf-8")
+    text = shipped(STATIC / "sw.js").decode()
     for place, value in (
         (VERSION_PLACE, f"const VERSION = {json.dumps(version)};"),
         (FILES_PLACE, f"const FILES = {json.dumps(files)};"),
