@@ -209,17 +209,31 @@ def divides(large: int, small: int) -> bool:
 
 
 def odd_kv_heads(scenario: Scenario, model: Model) -> Refusal | None:
-    """Key-value heads that can neither be split nor repeated evenly."""
-    size, kv_heads = scenario.tensor_parallel_size, model.num_key_value_heads
-    if kv_heads == 0 or divides(size, kv_heads):
+    """Key-value heads, in any layer, that can neither be split nor repeated evenly."""
+    size = scenario.tensor_parallel_size
+    odd = next((heads for heads in kv_head_counts(model) if not divides(size, heads)), None)
+    if odd is None:
         return None
-    large, small = max(size, kv_heads), min(size, kv_heads)
+    large, small = max(size, odd), min(size, odd)
     return Refusal(
         "indivisible_kv_heads",
         f"AssertionError: {large} is not divisible by {small}",
         "tensor_parallel_size",
         working_sizes(model),
     )
+
+
+@lru_cache(maxsize=256)
+def kv_head_counts(model: Model) -> tuple[int, ...]:
+    """How many key-value heads layers have: one number in most models, several in some."""
+    counts = [model.num_key_value_heads]
+    for layer in distinct_layers(model):
+        for tensor in layer_tensors(layer, model.hidden_size):
+            if isinstance(tensor, Linear):
+                counts += (
+                    rows.count // rows.unit for rows in tensor.rows if rows.split is Split.KV_HEADS
+                )
+    return tuple(count for count in dict.fromkeys(counts) if count)
 
 
 def odd_vocabulary(scenario: Scenario, model: Model) -> Refusal | None:
@@ -330,13 +344,13 @@ def too_many_stages(scenario: Scenario, model: Model) -> Refusal | None:
 
 def working_sizes(model: Model) -> tuple[int, ...]:
     """Tensor-parallel sizes that divide everything that must be divided."""
-    heads, kv_heads = model.num_attention_heads, model.num_key_value_heads
+    heads, kv_heads = model.num_attention_heads, kv_head_counts(model)
     sizes = {count for count, _ in split_sizes(model)} | {round_up(model.vocab_size, 64)}
     return tuple(
         size
         for size in range(1, min(heads or LARGEST_TENSOR_PARALLEL, LARGEST_TENSOR_PARALLEL) + 1)
         if heads % size == 0
-        and (kv_heads == 0 or divides(size, kv_heads))
+        and all(divides(size, count) for count in kv_heads)
         and all(count % size == 0 for count in sizes)
         and cuts_evenly(model, size)
     )

@@ -4,10 +4,12 @@ Source: vLLM 0.33.0, model_executor/models/nemotron_nas.py, mimo_v2.py, step3p5.
 chatglm.py; transformers 5.24.0.
 """
 
+import json
 from typing import Any
 
 import pytest
 
+from pycore.bridge import answer
 from pycore.engine.shards import Ranks
 from pycore.errors import InvalidRequest, UnsupportedModel
 from pycore.model.catalogue import model_from_catalogue
@@ -193,3 +195,18 @@ def test_minicpm_with_experts_is_refused_by_name() -> None:
     with pytest.raises(UnsupportedModel) as caught:
         read_model(config)
     assert caught.value.field == "config.num_experts"
+
+
+def test_the_layer_with_the_oddest_kv_heads_decides_which_ranks_work() -> None:
+    """Sixteen KV heads would go into 16 ranks; the layer with five would not."""
+    full = {"attention": {"n_heads_in_group": 4}, "ffn": {"ffn_mult": 1.0}}
+    narrow = {"attention": {"n_heads_in_group": 12}, "ffn": {"ffn_mult": 1.0}}
+    for blocks, kinds in (((full,), []), ((full, narrow), ["indivisible_kv_heads"])):
+        request = {
+            "config": decilm(*blocks),
+            "accelerator": "h100-sxm-80gb",
+            "tensor_parallel_size": 16,
+            "max_model_len": 4096,
+        }
+        result = json.loads(answer(json.dumps(request)))["result"]
+        assert [refusal["kind"] for refusal in result["refusals"]] == kinds
