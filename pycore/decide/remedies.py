@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from pycore.decide.knobs import Change, single
+from pycore.engine.overheads import taken_at_least
 from pycore.engine.refusals import Refusal
 from pycore.scenario import Scenario
 from pycore.sizing.result import SizeResult
@@ -119,7 +120,9 @@ def adds_gpus(scenario: Scenario, change: Change) -> bool:
 
 def utilization_changes(scenario: Scenario, result: SizeResult) -> Iterator[Change]:
     """A share of the memory that is really free."""
-    free = scenario.accelerator_free_bytes or 0
+    free = scenario.accelerator_free_bytes
+    if free is None:
+        free = result.total_bytes - taken_at_least(scenario.tensor_parallel_size)
     share = free * 100 // result.total_bytes / 100
     if share > 0:
         yield single("gpu_memory_utilization", share, f"--gpu-memory-utilization {share}")

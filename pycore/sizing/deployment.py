@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from pycore.engine import kv_capacity
+from pycore.engine import kv_capacity, overheads
 from pycore.engine.cache_settings import CacheSettings
 from pycore.engine.kv_groups import KVCachePlan
 from pycore.engine.kv_specs import RequestLimits
@@ -74,6 +74,13 @@ def accelerator_of(scenario: Scenario) -> Accelerator:
             "accelerator", "missing", "name an accelerator, or give accelerator_total_bytes"
         )
     return accelerators.find(scenario.accelerator)
+
+
+def free_at_start(deployment: Deployment) -> int:
+    """Memory that is free when the engine looks: stated, or what its context surely leaves."""
+    stated = deployment.scenario.accelerator_free_bytes
+    surely_taken = overheads.taken_at_least(deployment.scenario.tensor_parallel_size)
+    return deployment.total_bytes - surely_taken if stated is None else stated
 
 
 def pool_of(deployment: Deployment) -> KVPool:

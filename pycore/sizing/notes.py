@@ -2,8 +2,10 @@
 
 from typing import Final
 
+from pycore.engine.overheads import taken_before_start
 from pycore.engine.shards import Ranks
 from pycore.sizing.deployment import Deployment
+from pycore.sizing.memory import StageMemory
 from pycore.sizing.weights import stage_weights
 from pycore.units import GIB
 
@@ -47,8 +49,8 @@ def notes_of(deployment: Deployment) -> tuple[dict[str, str], ...]:
         notes.append(
             {
                 "kind": "version_not_established",
-                "message": f"No record of vLLM {scenario.engine_version} was seen: its overheads "
-                "are taken from the versions around it.",
+                "message": f"What vLLM {scenario.engine_version} profiles was not read off its own "
+                "code: it is taken from the versions around it, and the ranges are wider.",
             }
         )
     if deployment.workload_tokens > deployment.settings.max_model_len:
@@ -61,6 +63,30 @@ def notes_of(deployment: Deployment) -> tuple[dict[str, str], ...]:
         )
     checkpoint = checkpoint_note(deployment)
     return (*notes, checkpoint) if checkpoint else tuple(notes)
+
+
+def warm_up_note(deployment: Deployment, memory: StageMemory) -> tuple[dict[str, str], ...]:
+    """That starting may die although the pool fits: what it takes beyond the budget is not there.
+
+    Up to vLLM 0.19, and in the V2 runner up to 0.28, CUDA graphs come out of what the budget
+    leaves; and sampling with every parameter set is tried out only once the pool is laid out.
+    """
+    ranks = deployment.scenario.tensor_parallel_size
+    free = deployment.scenario.accelerator_free_bytes
+    if free is None:
+        free = deployment.total_bytes - taken_before_start(ranks)
+    outside = max(0, free - deployment.requested_bytes)
+    if memory.warm_up_bytes <= outside:
+        return ()
+    return (
+        {
+            "kind": "warm_up_outside_budget",
+            "message": f"Starting takes about {memory.warm_up_bytes / GIB:.1f} GiB more than was "
+            f"set aside (CUDA graphs, the first sampling), and beyond the budget "
+            f"{outside / GIB:.1f} GiB are free: it may run out of memory after the KV cache is "
+            "laid out. A lower gpu_memory_utilization or max_num_seqs leaves room.",
+        },
+    )
 
 
 def checkpoint_note(deployment: Deployment) -> dict[str, str] | None:

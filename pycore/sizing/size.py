@@ -19,6 +19,7 @@ from pycore.sizing.deployment import (
     Deployment,
     block_size_of,
     deployment_of,
+    free_at_start,
     plan_of,
     pool_basis,
     pool_of,
@@ -27,7 +28,7 @@ from pycore.sizing.deployment import (
 from pycore.sizing.explain import explain_kv, explain_pool, explain_weights
 from pycore.sizing.ledger import Ledger
 from pycore.sizing.memory import StageMemory, stage_memory
-from pycore.sizing.notes import notes_of
+from pycore.sizing.notes import notes_of, warm_up_note
 from pycore.sizing.profiling import Run
 from pycore.sizing.result import SizeResult, Verdict
 from pycore.sizing.verdict import judge
@@ -74,8 +75,8 @@ def refusals_before_loading(deployment: Deployment) -> tuple[Refusal, ...]:
         pool_of(deployment)
     except (NoAttentionBackendError, PagesDoNotUnifyError) as error:
         refusals = (*refusals, cache_refusal(error))
-    free = scenario.accelerator_free_bytes
-    if free is None or free >= deployment.requested_bytes:
+    free = free_at_start(deployment)
+    if free >= deployment.requested_bytes:
         return refusals
     too_small = free_memory_too_small(
         free,
@@ -122,8 +123,10 @@ def result_of(sizing: Sizing, ledger: Ledger) -> SizeResult:
     known = verdict != "does_not_fit"
     by_stage = tuple(stage.num_bytes for stage in sizing.stages)
     limit = deployment.model.model_limit_tokens
+    known_already = base_result(deployment, verdict, refusals, ledger)
     return replace(
-        base_result(deployment, verdict, refusals, ledger),
+        known_already,
+        notes=known_already.notes + (warm_up_note(deployment, memory) if starts else ()),
         starts=starts,
         reason=reason,
         weights_bytes_per_rank=max(by_stage),
