@@ -11,12 +11,16 @@ from pycore.model.latent import CompressedAttention, LatentAttention
 from pycore.model.model import Model, distinct_layers
 from pycore.scenario import Scenario
 from pycore.sizing import budget
+from pycore.sizing.kept_tensors import works_without_workspace
 from pycore.sizing.ledger import Ledger
-from pycore.sizing.profiling import Profiled, Run, profiled
+from pycore.sizing.profiling import Profiled, profiled
+from pycore.sizing.profiling_run import Run
 from pycore.sizing.weights import StageWeights
 
 # What a version that was not established adds to the ranges of its terms.
 WIDER: Final = 2
+# What is loaded of kernels when they first run after the pool is laid out: assumed.
+KERNEL_WARM_UP_BYTES: Final = 1 << 28
 # What sparse attention may take beyond the formulas: 6 GiB were seen where they give half.
 UNSEEN_BYTES: Final = 6 << 30
 # Memory that CPU and GPU share: files read while loading count as taken.
@@ -64,7 +68,9 @@ def stage_memory(
     available = available_of(
         run.scenario, requested, loaded, (activation, other, in_budget), ledger
     )
-    not_profiled = max(0, profile.sampling_bytes + profile.forward_bytes - activation.value)
+    # Experts that allocate as they go still held what was profiled when sampling began and died.
+    spare = 0 if works_without_workspace(run) else activation.value - profile.forward_bytes
+    not_profiled = max(0, profile.sampling_bytes - spare) + KERNEL_WARM_UP_BYTES
     return StageMemory(
         loaded,
         activation,

@@ -5,19 +5,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from pycore.dtypes import element_bytes
 from pycore.engine import activations
 from pycore.engine.overheads import learnt, learnt_bytes
-from pycore.engine.pictures import profiled_pictures
-from pycore.engine.shards import Ranks, ranks_of, shard_of
-from pycore.engine.vllm import Settings
-from pycore.hardware.accelerators import Accelerator
-from pycore.model.layers import MoeMlp
+from pycore.engine.shards import Ranks, shard_of
 from pycore.model.model import Model, distinct_layers
 from pycore.model.parameters import layer_tensors
 from pycore.model.tensors import Linear
-from pycore.scenario import Scenario
+from pycore.sizing.kept_tensors import expert_workspace, pictures, sampler_state
 from pycore.sizing.ledger import Ledger
+from pycore.sizing.profiling_run import Run
 from pycore.sizing.rank_tensors import padded_vocab_size
 
 # Logits in float32, probabilities and noise; those in the model's own type come on top.
@@ -27,39 +23,6 @@ FLASHINFER_IF_THERE: Final = (0, 11)
 # Triton's sampler has a row for each multiprocessor.
 MULTIPROCESSORS: Final = {(8, 0): 108, (9, 0): 132, (10, 0): 148, (10, 3): 148, (12, 1): 48}
 OTHER_MULTIPROCESSORS: Final = 100
-# GPUs whose kernels for MXFP4 experts keep no workspace.
-WORKSPACE_FREE_MAJORS: Final = (9, 10)
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One profiling run: what is deployed, and on which of its stages."""
-
-    scenario: Scenario
-    settings: Settings
-    model: Model
-    accelerator: Accelerator
-    stage: int
-
-    @property
-    def is_first(self) -> bool:
-        """Whether the stage reads tokens."""
-        return self.stage == 0
-
-    @property
-    def is_last(self) -> bool:
-        """Whether the stage samples."""
-        return self.stage == self.scenario.pipeline_parallel_size - 1
-
-    @property
-    def width(self) -> int:
-        """Bytes of one element of the activations."""
-        return element_bytes(self.settings.dtype)
-
-    @property
-    def ranks(self) -> Ranks:
-        """How the model is spread."""
-        return ranks_of(self.scenario, self.accelerator)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,78 +175,3 @@ def embedding_copy(run: Run, ledger: Ledger) -> int:
 def has_towers(model: Model) -> bool:
     """Whether the model reads pictures or sound: its decoder then gets vectors, not tokens."""
     return any(outer.tensor.component == "tower" for outer in model.outer_tensors)
-
-
-def pictures(run: Run, ledger: Ledger) -> tuple[int, int]:
-    """What is kept of profiled pictures, and the peak of their tower."""
-    settings = run.settings
-    profiles = not settings.v2_runner or settings.version.v2_profiles_pictures
-    if not (run.is_first and profiles):
-        return 0, 0
-    found = profiled_pictures(
-        run.model, settings.max_num_batched_tokens, run.scenario.tensor_parallel_size
-    )
-    if found is None:
-        return 0, 0
-    kept = ledger.fitted(
-        activations.kept_picture_bytes,
-        num_picture_tokens=found.num_tokens,
-        hidden_size=run.model.hidden_size,
-        num_patches=found.num_patches,
-        patch_elements=found.patch_elements,
-        element_bytes=run.width,
-    )
-    tower = ledger.fitted(
-        activations.picture_tower_bytes,
-        num_patches=found.num_patches,
-        widest_rows=found.widest_rows,
-        hidden_size=found.hidden_size,
-        hidden_copies=learnt("hidden_copies"),
-        element_bytes=run.width,
-    )
-    return kept, tower
-
-
-def expert_workspace(run: Run, ledger: Ledger) -> int:
-    """What routed experts keep to work in, where the engine keeps it."""
-    moe = largest_experts(run.model)
-    if moe is None or not run.settings.version.keeps_expert_workspace:
-        return 0
-    quantization, capability = run.settings.quantization, run.accelerator.compute_capability
-    if (
-        quantization is not None
-        and "mxfp4" in quantization.method
-        and capability is not None
-        and capability[0] in WORKSPACE_FREE_MAJORS
-    ):
-        return 0
-    split = 1 if run.ranks.experts_are_whole else run.ranks.expert_ranks
-    return ledger.fitted(
-        activations.expert_workspace_bytes,
-        max_num_batched_tokens=run.settings.max_num_batched_tokens,
-        num_experts_per_tok=moe.num_experts_per_tok,
-        hidden_size=moe.moe_latent_size or run.model.hidden_size,
-        expert_width=moe.moe_intermediate_size // split,
-        element_bytes=run.width,
-    )
-
-
-def largest_experts(model: Model) -> MoeMlp | None:
-    """The routed experts of the widest layer; None in a dense model."""
-    found = [
-        layer.feed_forward
-        for layer in distinct_layers(model)
-        if isinstance(layer.feed_forward, MoeMlp)
-    ]
-    return max(found, key=lambda moe: moe.num_experts_per_tok, default=None)
-
-
-def sampler_state(run: Run, ledger: Ledger) -> int:
-    """What the V2 runner's sampler keeps."""
-    if not (run.settings.v2_runner and run.is_last):
-        return 0
-    return ledger.fitted(
-        activations.sampler_state_bytes,
-        max_num_seqs=run.settings.max_num_seqs,
-        vocab_size=run.model.vocab_size,
-    )

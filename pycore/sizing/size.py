@@ -29,7 +29,7 @@ from pycore.sizing.explain import explain_kv, explain_pool, explain_weights
 from pycore.sizing.ledger import Ledger
 from pycore.sizing.memory import StageMemory, stage_memory
 from pycore.sizing.notes import notes_of, warm_up_note
-from pycore.sizing.profiling import Run
+from pycore.sizing.profiling_run import Run
 from pycore.sizing.result import SizeResult, Verdict
 from pycore.sizing.verdict import judge
 from pycore.sizing.weights import StageWeights, stage_weights
