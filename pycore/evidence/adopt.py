@@ -66,9 +66,8 @@ def close(
     if scenario.kv_cache_memory_bytes is not None or scenario.pipeline_parallel_size > 1:
         return None
     requested = value(terms.requested) or predicted.requested_bytes
-    names = [name for name in UNPRINTED if graphs_in_budget or name != "cuda_graph_bytes"]
-    if scenario.enforce_eager and "cuda_graph_bytes" in names:
-        names.remove("cuda_graph_bytes")
+    counts_graphs = graphs_in_budget and not scenario.enforce_eager
+    names = [name for name in UNPRINTED if counts_graphs or name != "cuda_graph_bytes"]
     left = requested - weights - terms.available.value
     unknown = [name for name in names if getattr(found, name) is None]
     for name in names:

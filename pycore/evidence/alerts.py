@@ -20,9 +20,14 @@ def difference(metric: str) -> str:
 
 def each_alert(scenario: Scenario, result: SizeResult, steady: Steady) -> list[Alert]:
     """The alerts for this scenario."""
+    found = [*pool_alerts(scenario, steady), *queue_alerts(steady)]
+    return [*found, *uneven(result)] if scenario.tensor_parallel_size > 1 else found
+
+
+def pool_alerts(scenario: Scenario, steady: Steady) -> list[Alert]:
+    """What tells a pool that is too small."""
     threshold = max(NEARLY_FULL, min(0.99, round(steady.usage_at_full_length + 0.02, 2)))
-    waiting = int(max(0.0, steady.asked - steady.running))
-    alerts = [
+    return [
         Alert(
             "VllmPreempting",
             "sum by (model_name) (rate(vllm:num_preemptions_total[5m])) > 0",
@@ -40,6 +45,13 @@ def each_alert(scenario: Scenario, result: SizeResult, steady: Steady) -> list[A
             "The KV cache is fuller than this workload makes it",
             f"It should settle at {steady.usage:.0%} and reach {steady.usage_at_full_length:.0%}.",
         ),
+    ]
+
+
+def queue_alerts(steady: Steady) -> list[Alert]:
+    """What tells more requests than the server was sized for, or no server."""
+    waiting = int(max(0.0, steady.asked - steady.running))
+    return [
         Alert(
             "VllmRequestsWaiting",
             f"max by (model_name) (vllm:num_requests_waiting) > {waiting}",
@@ -65,9 +77,6 @@ def each_alert(scenario: Scenario, result: SizeResult, steady: Steady) -> list[A
             "It is down, still loading, or not scraped.",
         ),
     ]
-    if scenario.tensor_parallel_size > 1:
-        alerts += uneven(result)
-    return alerts
 
 
 def uneven(result: SizeResult) -> list[Alert]:

@@ -18,6 +18,7 @@ from pycore.evidence.lines import ANCHORS
 from pycore.evidence.readings import Findings
 from pycore.evidence.recognise import Recognised, recognise
 from pycore.evidence.terms import Terms, terms_of
+from pycore.hardware import accelerators
 from pycore.scenario import Measured, Scenario
 from pycore.sizing.result import SizeResult
 from pycore.sizing.size import size
@@ -97,8 +98,9 @@ def check_run(scenario: Scenario) -> CheckRun:
     asked = replace(scenario, ask="size", text=None, figures=False)
     recognised = recognise(findings, asked)
     told = replace(asked, measured=Measured(), **recognised.request)  # type: ignore[arg-type]  # READERS checked them
-    predicted = predict(told, recognised)
     terms = terms_of(findings)
+    told = past_its_start(told, terms)
+    predicted = predict(told, recognised)
     graphs = graphs_in_budget(findings, predicted)
     measured = adopt(terms, told, predicted, graphs_in_budget=graphs)
     pinned = pinned_to(told, terms) if predicted is not None else None
@@ -118,6 +120,17 @@ def check_run(scenario: Scenario) -> CheckRun:
         notes=tuple(recognised.notes),
         anchors=ANCHORS,
     )
+
+
+def past_its_start(told: Scenario, terms: Terms) -> Scenario:
+    """The scenario of a run that loaded its weights: enough was free, whatever that was."""
+    if told.accelerator_free_bytes is not None or not (terms.weights or terms.available):
+        return told
+    total = terms.total.value if terms.total else told.accelerator_total_bytes
+    if total is None and told.accelerator is not None:
+        known = accelerators.catalogue().get(told.accelerator, {}).get("total_bytes")
+        total = known if isinstance(known, int) else None
+    return told if total is None else replace(told, accelerator_free_bytes=total)
 
 
 def predict(told: Scenario, recognised: Recognised) -> SizeResult | None:

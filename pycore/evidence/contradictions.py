@@ -57,7 +57,7 @@ Check = Callable[[Evidence], Iterator[Contradiction]]
 
 def contradictions(evidence: Evidence) -> tuple[Contradiction, ...]:
     """Everything in a run that excludes something else in it."""
-    from pycore.evidence import load_rules, memory_rules
+    from pycore.evidence import hardware_rules, load_rules, memory_rules
 
-    checks: tuple[Check, ...] = (*memory_rules.RULES, *load_rules.RULES)
+    checks: tuple[Check, ...] = (*memory_rules.RULES, *hardware_rules.RULES, *load_rules.RULES)
     return tuple(found for check in checks for found in check(evidence))

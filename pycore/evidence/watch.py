@@ -64,6 +64,7 @@ def watch(scenario: Scenario) -> Watch:
 def requests(steady: Steady) -> tuple[Series, ...]:
     """The engine's own series, per replica."""
     waits = max(0.0, steady.asked - steady.running)
+    short = max(waits, steady.asked - steady.held) if steady.preempts else waits
     return (
         Series(
             "KV cache usage",
@@ -79,29 +80,31 @@ def requests(steady: Steady) -> tuple[Series, ...]:
             round(steady.running, 1),
             float(steady.asked),
             "requests",
-            f"{steady.asked} at once on each replica; the pool holds {steady.held:.1f} at full "
-            "length.",
+            f"{steady.asked} at once on each replica; {steady.held:.1f} fit at full length.",
         ),
         Series(
             "Waiting",
             "max(vllm:num_requests_waiting)",
             round(waits, 1),
-            round(max(waits, float(steady.asked) - steady.held), 1) if steady.preempts else waits,
+            round(short, 1),
             "requests",
             "More was asked for than fits." if steady.preempts else "Everything asked for fits.",
         ),
-        Series(
-            "Preemptions",
-            "sum(rate(vllm:num_preemptions_total[5m]))",
-            None if steady.preempts else 0.0,
-            None if steady.preempts else 0.0,
-            "per_second",
+        preemptions(steady),
+    )
+
+
+def preemptions(steady: Steady) -> Series:
+    """How often requests are thrown out of a full pool: never, where all fit."""
+    because = "All requests fit at their full length, so none is thrown out."
+    if steady.preempts:
+        because = (
             "Requests are admitted by what they have so far: those that grow past the pool throw "
             "others out."
-            if steady.preempts
-            else "All requests fit at their full length, so none is thrown out.",
-        ),
-    )
+        )
+    level = None if steady.preempts else 0.0
+    expr = "sum(rate(vllm:num_preemptions_total[5m]))"
+    return Series("Preemptions", expr, level, level, "per_second", because)
 
 
 def accelerators(scenario: Scenario, result: SizeResult) -> tuple[Series, ...]:

@@ -180,27 +180,17 @@ def memory(run: Run, process: str, index: int) -> Iterator[Message]:
 def pool(run: Run) -> Iterator[Message]:
     """What the engine says that the pool holds, or why it does not start."""
     measured, core = run.measured, "EngineCore" if run.minor > 9 else ""
-    blocks = measured.get("num_gpu_blocks")
-    if run.minor < 8 and blocks is None and "kv_cache_size_tokens" in measured:
-        blocks = measured["kv_cache_size_tokens"] // 16
     if "block_size" in measured:
         line = f"Setting attention block size to {measured['block_size']} tokens to ensure that"
         yield Message(core, "config.py:1", line)
-    if blocks is not None and run.minor < 8:
-        line = f"# GPU blocks: {blocks}, # CPU blocks: 2048"
-        yield Message(core, "gpu_executor.py:122", line)
-    elif blocks is not None:
-        series = f'vllm:cache_config_info{{num_gpu_blocks="{blocks}",engine="0"}} 1.0'
-        yield Message("", "", series)
+    yield from block_lines(run, core)
     yield from refusal(run, core)
     sizes = run.by_rank.get("kv_cache_size_tokens") or [measured.get("kv_cache_size_tokens")]
     concurrency = measured.get("kv_cache_max_concurrency")
     length = measured.get("kv_cache_max_concurrency_at_tokens")
-    last = (
-        f"Maximum concurrency for {length:,} tokens per request: {concurrency:.2f}x"
-        if length
-        else ""
-    )
+    last = ""
+    if length:
+        last = f"Maximum concurrency for {length:,} tokens per request: {concurrency:.2f}x"
     for tokens in sizes:
         if tokens is None or run.minor < 8:
             continue
@@ -209,6 +199,20 @@ def pool(run: Run) -> Iterator[Message]:
         yield Message(core, "kv_cache_utils.py:1711", f"{line}, {last}" if joined else line)
     if last and run.minor < 33:
         yield Message(core, "kv_cache_utils.py:1716", last)
+
+
+def block_lines(run: Run, core: str) -> Iterator[Message]:
+    """The blocks: a line of V0's log, a series of V1's metrics."""
+    blocks = run.measured.get("num_gpu_blocks")
+    if run.minor < 8:
+        if blocks is None and "kv_cache_size_tokens" in run.measured:
+            blocks = run.measured["kv_cache_size_tokens"] // 16
+        if blocks is not None:
+            line = f"# GPU blocks: {blocks}, # CPU blocks: 2048"
+            yield Message(core, "gpu_executor.py:122", line)
+    elif blocks is not None:
+        series = f'vllm:cache_config_info{{num_gpu_blocks="{blocks}",engine="0"}} 1.0'
+        yield Message("", "", series)
 
 
 def refusal(run: Run, core: str) -> Iterator[Message]:
@@ -272,42 +276,27 @@ def usage(run: Run, get: Mapping[str, Any]) -> list[str]:
 
 
 def sglang(run: Run) -> Iterator[Message]:
-    """SGLang's start, K and V in pools of their own."""
-    get = run.measured
-    yield Message(
-        "",
-        "",
-        f"server_args=ServerArgs(model_path={run.model!r}, "
-        f"tp_size={run.request.get('tensor_parallel_size', 1)}, device='cuda')",
-    )
+    """SGLang's start, K and V in pools of their own; its lines have no header."""
+    yield from (Message("", "", line) for line in sglang_lines(run))
+
+
+def sglang_lines(run: Run) -> Iterator[str]:
+    """The lines themselves."""
+    get, tokens = run.measured, run.measured.get("kv_cache_size_tokens")
+    ranks = run.request.get("tensor_parallel_size", 1)
+    yield f"server_args=ServerArgs(model_path={run.model!r}, tp_size={ranks}, device='cuda')"
     if "loaded_weights_gib_per_rank" in get:
-        yield Message(
-            "",
-            "",
-            "Load weight end. elapsed=3.2 s, type=X, avail mem=60.00 GB, "
-            f"mem usage={get['loaded_weights_gib_per_rank']:.2f} GB.",
-        )
-    tokens = get.get("kv_cache_size_tokens")
+        weights = f"{get['loaded_weights_gib_per_rank']:.2f} GB."
+        yield f"Load weight end. elapsed=3.2 s, type=X, avail mem=60.00 GB, mem usage={weights}"
     if "available_kv_cache_gib" in get:
         half = round(get["available_kv_cache_gib"] / 2, 2)
-        other = round(get["available_kv_cache_gib"] - half, 2)
-        yield Message(
-            "",
-            "",
-            f"KV Cache is allocated. #tokens: {tokens}, K size: {half:.2f} GB, "
-            f"V size: {other:.2f} GB",
-        )
+        sizes = f"K size: {half:.2f} GB, V size: {get['available_kv_cache_gib'] - half:.2f} GB"
+        yield f"KV Cache is allocated. #tokens: {tokens}, {sizes}"
     if "cuda_graph_gib" in get:
-        yield Message(
-            "",
-            "",
-            "Capture cuda graph end. Time elapsed: 3.11 s. mem usage="
-            f"{get['cuda_graph_gib']:.2f} GB. avail mem=6.51 GB.",
-        )
+        graphs = f"{get['cuda_graph_gib']:.2f} GB. avail mem=6.51 GB."
+        yield f"Capture cuda graph end. Time elapsed: 3.11 s. mem usage={graphs}"
     if tokens is not None:
-        yield Message(
-            "",
-            "",
-            f"max_total_num_tokens={tokens}, chunked_prefill_size=8192, "
-            "max_prefill_tokens=16384, context_len=32768, available_gpu_mem=6.51 GB",
+        yield (
+            f"max_total_num_tokens={tokens}, chunked_prefill_size=8192, max_prefill_tokens=16384, "
+            "context_len=32768, available_gpu_mem=6.51 GB"
         )
