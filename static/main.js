@@ -9,7 +9,7 @@ import { createPage, firstView } from "./page.js";
 import { createStore, flatten, isSame, nest } from "./state.js";
 import { readAddress, writeAddress } from "./url.js";
 import { createConfig } from "./widgets/config.js";
-import { createModels } from "./widgets/models.js";
+import { createModels, nameIn } from "./widgets/models.js";
 import { createShare } from "./widgets/share.js";
 import { createTips } from "./widgets/tips.js";
 
@@ -25,7 +25,7 @@ let lost = null;
 const ofTheModel = all(document, "#architecture [name]").map(({ name }) => name);
 const store = createStore(view.flat, ofTheModel, take);
 const drawPage = createPage(document, store.change);
-const config = createConfig(part("config-dialog"), useConfig);
+const config = createConfig(part("config-dialog"), (texts) => useConfig(texts));
 const models = createModels(
   part("scenario"),
   first.catalogue.result.models,
@@ -102,18 +102,22 @@ async function ask() {
   }
 }
 
-/** A config's text becomes the few fields that were read in it: they go into the link. @param {Changes} texts @returns {Promise<string>} */
-async function useConfig(texts) {
+/** A config's text becomes the few fields that were read in it: they go into the link. @param {Changes} texts @param {string} [name] @returns {Promise<string>} */
+async function useConfig(texts, name = nameIn(texts.config)) {
   const answer = await core.ask({ ask: "model", ...texts });
   if (!answer?.ok) return answer?.failure.message ?? "Another config came in between.";
-  store.change({ ...texts, config: JSON.stringify(answer.result.config) }, "commit");
+  const config = JSON.stringify({ ...(name && { _name_or_path: name }), ...answer.result.config });
+  store.change({ ...texts, config }, "commit");
   return "";
 }
 
 /** @param {string} id @returns {Promise<string>} */
 async function useHub(id) {
   try {
-    return await useConfig(await fetchModel(id, find(document, "meta[name=napkin-hub]").content));
+    return await useConfig(
+      await fetchModel(id, find(document, "meta[name=napkin-hub]").content),
+      id,
+    );
   } catch (error) {
     if (!(error instanceof HubError)) throw error;
     return phrase(error.kind, { id, wait: error.seconds ? `${error.seconds} s` : "a while" });

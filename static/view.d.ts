@@ -69,6 +69,7 @@ declare global {
     refusals: Refusal[];
     reason: { kind: string } & Record<string, unknown>;
     notes: { kind: string; message: string }[];
+    plain_formula?: { needed_bytes: number; times_the_engines: number; because: string[] } | null;
     model_name: string;
     model_limit_tokens: number | null;
     architecture: Record<string, number | boolean | string>;

@@ -4,7 +4,7 @@
  * its `data-kind` says how a person writes the value; empty means "as the engine would choose".
  */
 
-import { all, find, on, set, setText, show } from "../dom.js";
+import { all, find, on, set, setFigure, setText, show } from "../dom.js";
 import { count, readCount, readGib, readNumber, shortDtype, writeGib } from "../format.js";
 
 /** @type {Record<string, (typed: string) => Scalar>} */
@@ -45,6 +45,7 @@ export const createControls = (form, change) => {
     element: form,
     update(view) {
       for (const control of controls) drawControl(control, view);
+      drawCount(find(form, "[data-figure=num_accelerators]"), view);
       for (const row of all(form, ".number")) {
         const { name } = find(row, "input");
         show(row, name in view.flat || name in (view.result?.architecture ?? {}));
@@ -56,6 +57,14 @@ export const createControls = (form, change) => {
     },
   };
 };
+
+/** The number of GPUs follows the sizes at once, without waiting for the answer. @param {Element} node @param {View} view */
+function drawCount(node, { flat, result }) {
+  const size = (/** @type {string} */ name) => Number(flat[`${name}_parallel_size`] ?? 1);
+  const product = size("tensor") * size("pipeline") * size("data");
+  const gpus = Number.isSafeInteger(product) && product > 0 ? product : result?.num_accelerators;
+  setFigure(node, "num_accelerators", gpus ?? null, count(gpus ?? 0));
+}
 
 /** @param {string} typed */
 const readFlag = (typed) => (/^(true|false)$/.test(typed) ? typed === "true" : typed);

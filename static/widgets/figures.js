@@ -17,7 +17,13 @@ export const createFigures = (root) => {
       if (!result) return;
       setFigure(find(root, ".said data"), "verdict", result.verdict, VERDICTS[result.verdict]);
       setVariant(find(root, "#reason"), "#reasons", result.reason.kind);
-      const values = { ...result.memory_by_stage[0], ...result.chosen, ...result };
+      const plain = Object.entries(result.plain_formula ?? {});
+      const values = {
+        ...result.memory_by_stage[0],
+        ...result.chosen,
+        ...result,
+        ...Object.fromEntries(plain.map(([name, value]) => [`plain_formula.${name}`, value])),
+      };
       for (const node of all(root, "[data-as][data-figure]")) {
         const { figure } = node.dataset;
         const value = /** @type {any} */ (values)[figure] ?? null;

@@ -5,6 +5,9 @@ import { all, each, find, on, set, setText, show } from "../dom.js";
 import { parameters } from "../format.js";
 import { isHubId } from "../hub.js";
 
+/** The name that a config gives itself. @param {unknown} config its text */
+export const nameIn = (config) => /"_name_or_path"\s*:\s*"([^"\\]+)"/.exec(String(config))?.[1];
+
 /**
  * @param {HTMLFormElement} form
  * @param {CatalogueModel[]} catalogue
@@ -147,9 +150,10 @@ export function createModels(form, catalogue, change, fetchModel, openConfig) {
     element: input,
     /** @param {View} view */
     update({ flat, result, standing }) {
-      const named = standing === "current" ? result?.model_name : "config.json";
       const known = catalogue.find(({ id }) => id === flat.model)?.name;
-      settled = String("config" in flat ? named : (known ?? flat.model ?? ""));
+      const read =
+        nameIn(flat.config) ?? (standing === "current" ? result?.model_name : "config.json");
+      settled = String("config" in flat ? read : (known ?? flat.model ?? ""));
       if (!popup.hidden) return;
       if (input.value !== settled) input.value = settled;
       setText(shown, settled);

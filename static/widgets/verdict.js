@@ -1,7 +1,7 @@
 // @ts-check
 /** The verdict's colour, what the engine would print, and what would cure it. */
 
-import { all, each, find, on, set, setText } from "../dom.js";
+import { all, each, find, on, set, setText, show } from "../dom.js";
 import { concurrency, count } from "../format.js";
 
 /** @type {Widget} */
@@ -18,9 +18,12 @@ export const createVerdict = (root, change) => {
     element: root,
     update({ result }) {
       if (!result) return;
-      const { verdict, refusals, notes } = result;
+      const { verdict, refusals, notes, plain_formula } = result;
       set(find(root, ".verdict"), { class: `verdict ${verdict}` });
-      each(find(root, "[data-each=note]"), notes, (item, note) => setText(item, note.message));
+      const because = plain_formula?.because ?? [];
+      show(find(root, "#plain"), because.length > 0);
+      const said = [...because, ...notes.map(({ message }) => message)];
+      each(find(root, "[data-each=note]"), said, (item, text) => setText(item, text));
       remedies = refusals.flatMap((refusal) => refusal.remedies);
       each(find(root, "[data-each=refusal]"), refusals, ({ children }, refusal) => {
         setText(children[0], refusal.message);

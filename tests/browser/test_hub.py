@@ -107,6 +107,7 @@ def test_a_models_config_and_size_come_on_a_press(hub_page: Page, asked: list[st
     press_fetch(hub_page, "acme/small")
     expect_figure(hub_page, "kv_cache_bytes_per_token_per_rank", KV_BYTES)
     assert "checkpoint_bytes=2471628800" in hub_page.url
+    expect(control(hub_page, "model")).to_have_value("acme/small")
     assert all(name.startswith(("acme/small/", "api/models/acme/small")) for name in asked)
     asked.clear()
     open_page(hub_page, hub_page.url)

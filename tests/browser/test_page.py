@@ -60,7 +60,7 @@ def test_a_knob_moves_the_figures_and_the_address(ready_page: Page) -> None:
 def test_a_figure_follows_while_it_is_typed(ready_page: Page) -> None:
     """Nobody has to leave a field to see what it does."""
     control(ready_page, "tensor_parallel_size").fill("8")
-    expect_figure(ready_page, "num_accelerators", 8)
+    expect_figure(ready_page, "kv_cache_bytes_per_token_per_rank", 40 * KIB)
 
 
 def test_counts_may_be_typed_as_people_write_them(ready_page: Page) -> None:
@@ -118,6 +118,7 @@ def test_what_cannot_be_read_is_said_beside_its_control_and_kept(
     assert ready_page.locator(".pick:has([name=tensor_parallel_size]) + #failure").count() == 1
     expect(ready_page.locator(".notice")).to_contain_text("before the last change")
     expect_figure(ready_page, "num_accelerators", 2)
+    expect_figure(ready_page, "kv_cache_bytes_per_token_per_rank", 160 * KIB)
     put(ready_page, "tensor_parallel_size", "2")
     expect(failure).to_have_text("")
     expect(ready_page.locator(".notice")).to_have_text("")
@@ -216,13 +217,14 @@ def test_every_knobs_row_keeps_its_promise(ready_page: Page) -> None:
     """Each is tried from the same place."""
     rows = ready_page.locator("#knobs tbody tr")
     many = rows.count()
+    before = figure(ready_page, "longest_request_tokens").get_attribute("value")
     for index in range(many):
         row = rows.nth(index)
         held = row.locator("data").last.get_attribute("value")
         row.locator("button").click()
         expect_figure(ready_page, "max_concurrency_for_workload", held)
         ready_page.go_back()
-        expect_figure(ready_page, "num_accelerators", 2)
+        expect_figure(ready_page, "longest_request_tokens", before)
         expect_search(ready_page, "")
         expect(rows).to_have_count(many)
 
@@ -326,6 +328,7 @@ def test_what_is_changed_before_python_is_ready_is_answered_after(page: Page) ->
     """Knobs work at once; until then the page says whose figures it shows."""
     page.goto("./")
     put(page, "tensor_parallel_size", "4")
-    wait_until_ready(page)
     expect_figure(page, "num_accelerators", 4)
+    wait_until_ready(page)
+    expect_figure(page, "kv_cache_bytes_per_token_per_rank", 80 * KIB)
     expect(page.locator(".notice")).to_have_text("")

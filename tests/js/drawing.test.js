@@ -230,3 +230,11 @@ test("Markdown has the verdict's figures, the engine's words and the link", () =
   assert.match(text, /\n {4}ValueError: a\|b\n {4}c\n/);
   assert.match(text, /\[Napkin\]\(https:\/\/example.org\/\?x=1\)$/);
 });
+
+test("where the plain formula misleads, the page says by how much and why", () => {
+  const plain_formula = { needed_bytes: 62 * GIB, times_the_engines: 3.4, because: ["Windows."] };
+  const text = drawResult({ plain_formula }).querySelector("#verdict").textContent;
+  assert.match(text, /says 62.00 GiB for one request of max_model_len, ×3.4 what the engine takes/);
+  assert.match(text, /Windows\./);
+  assert.ok(draw().querySelector("#plain").hasAttribute("hidden"));
+});
