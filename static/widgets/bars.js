@@ -53,7 +53,7 @@ export const createBars = (root) => {
           number.classList.toggle("unseen", !isOne);
       }
       const { weights_bytes_per_rank: created, loaded_weights_bytes_per_rank: loaded } = result;
-      show(find(root, "#created"), created !== loaded);
+      show(find(root, "#created"), gib(Number(created)) !== gib(Number(loaded)));
       set(holder, { class: isOne ? "unseen" : "scroll", tabindex: isOne ? null : 0 });
       each(body, stages, ({ children }, stage) => {
         setText(children[0], titleOf(stage, stages));
