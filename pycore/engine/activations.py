@@ -56,7 +56,7 @@ def embedding_copy_bytes(
     cache skips this.
     Source: vLLM 0.33.0, config/compilation.py (benchmark_combo_kernel).
     """
-    return (embedding_rows + 2 * max_num_batched_tokens) * hidden_size * element_bytes
+    return (embedding_rows + max_num_batched_tokens) * hidden_size * element_bytes
 
 
 def picture_tower_bytes(

@@ -93,9 +93,9 @@ def least_sampler_peak(run: Run, parts: dict[str, int]) -> int:
     return sampling(run)
 
 
-def hidden_states(run: Run) -> int:
-    """Rows of hidden_size kept for each token while sampling: two more came from a stage before."""
-    return 1 if run.is_first else 3
+def received_states(run: Run) -> int:
+    """Rows of hidden_size that each token brings from the stage before: its own and a residual."""
+    return 0 if run.is_first else 2
 
 
 def logit_copies(run: Run) -> float:
@@ -134,7 +134,7 @@ def forward_peak(run: Run, ledger: Ledger) -> int:
         max_num_batched_tokens=run.settings.max_num_batched_tokens,
         widest_rows=widest_rows(run.model, run.ranks),
         hidden_size=run.model.hidden_size,
-        hidden_copies=learnt("hidden_copies"),
+        hidden_copies=learnt("hidden_copies") + received_states(run),
         element_bytes=run.width,
     )
 
