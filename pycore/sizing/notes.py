@@ -12,6 +12,11 @@ from pycore.units import GIB
 # A checkpoint's files hold headers, and sometimes weights that the engine leaves on disk.
 CHECKPOINT_TOLERANCE: Final = 0.02
 
+# What is absent and off, or scales by one, says nothing new; any other default decides a figure.
+NEUTRAL: Final = (False, None, 1.0)
+# How fast positions rotate decides no byte.
+WITHOUT_BYTES: Final = ("rope_theta", "rope_local_base_freq")
+
 
 def notes_of(deployment: Deployment) -> tuple[dict[str, str], ...]:
     """What a reader should know before trusting the figures."""
@@ -25,12 +30,13 @@ def notes_of(deployment: Deployment) -> tuple[dict[str, str], ...]:
                 "one: no public log that prints it was found.",
             }
         )
-    # What is absent and off, or absent altogether, says nothing new; other defaults decide figures.
     decisive = {
-        name: value for name, value in model.defaulted.items() if value not in (False, None)
+        name: value
+        for name, value in model.defaulted.items()
+        if value not in NEUTRAL and name not in WITHOUT_BYTES
     }
     if decisive:
-        named = ", ".join(f"{name} = {value}" for name, value in decisive.items())
+        named = ", ".join(f"{name} = {shown(value)}" for name, value in decisive.items())
         notes.append(
             {
                 "kind": "defaulted_fields",
@@ -87,6 +93,11 @@ def warm_up_note(deployment: Deployment, memory: StageMemory) -> tuple[dict[str,
             "laid out. A lower gpu_memory_utilization or max_num_seqs leaves room.",
         },
     )
+
+
+def shown(value: object) -> str:
+    """A default in a sentence: a list by its length."""
+    return f"{len(value)} entries" if isinstance(value, list | tuple) else str(value)
 
 
 def checkpoint_note(deployment: Deployment) -> dict[str, str] | None:
