@@ -14,7 +14,7 @@ def bench() -> int:
     python = virtual_environment("build-requirements.txt", "test-requirements.txt")
     node_modules()
     build_site()
-    environment = os.environ | {"CHROMIUM": str(find_chromium(python))}
+    environment = os.environ | {"CHROMIUM": str(find_chromium(python)), "PYTHONUNBUFFERED": "1"}
     say("· measuring; this takes about five minutes, and a quiet machine gives better figures")
     code, _ = watch([str(python), str(BUILD / "measure.py")], cwd=ROOT, env=environment, echo=True)
     return code

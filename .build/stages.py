@@ -97,7 +97,8 @@ def run_pytest(python: Path, environment: dict[str, str], *arguments: str) -> Ou
     """Run the Python and browser tests, shown as they go."""
     say("· Python and browser tests")
     argv = [str(python), "-m", "pytest", "-q", "--durations=5", *arguments]
-    code, lines = watch(argv, cwd=ROOT, env=environment, echo=True)
+    unbuffered = environment | {"PYTHONUNBUFFERED": "1"}
+    code, lines = watch(argv, cwd=ROOT, env=unbuffered, echo=True)
     last = lines[-1] if lines else ""
     passed, failed, errors = (count_pytest(last, kind) for kind in ("passed", "failed", "error"))
     if code != 0:
