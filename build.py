@@ -4,6 +4,7 @@ python3 build.py            build dist/, the whole site as static files
 python3 build.py serve      build it, serve it on this machine and open a browser
 python3 build.py test       run every test, type check and lint
 python3 build.py bench      measure the figures that the project promises
+python3 build.py accuracy   hold the predicted figures against public runs of real servers
 """
 
 import sys

@@ -19,6 +19,10 @@ def read_arguments(argv: list[str], usage: str) -> argparse.Namespace:
     test = commands.add_parser("test", help="run every test, type check and lint")
     test.add_argument("-k", metavar="EXPRESSION", help="only the Python tests that match")
     commands.add_parser("bench", help="measure loading, latency and memory")
+    accuracy = commands.add_parser("accuracy", help="hold the figures against public runs")
+    accuracy.add_argument(
+        "--learn", action="store_true", help="only learn the constants anew from these runs"
+    )
     return parser.parse_args(argv or ["build"])
 
 
@@ -49,6 +53,10 @@ def run_command(arguments: argparse.Namespace) -> int:
             from bench import bench
 
             return bench()
+        case "accuracy":
+            from accuracy import accuracy
+
+            return accuracy(learn_anew=arguments.learn)
         case _:
             from assemble import build_site
 

@@ -60,18 +60,15 @@ def embedding_copy_bytes(
 
 
 def picture_tower_bytes(
-    *,
-    num_patches: int,
-    widest_rows: int,
-    hidden_size: int,
-    hidden_copies: float,
-    element_bytes: int,
+    *, num_patches: int, widest_rows: int, hidden_size: int, element_bytes: int
 ) -> int:
     """The tower that reads pictures, on as many as the largest batch holds.
 
-    Source: vLLM 0.33.0, multimodal/encoder_budget.py.
+    Its widest product before and after activation, and four rows of its own hidden size: what
+    comes in, its norm, what attention reads and what it gives.
+    Source: vLLM 0.33.0, multimodal/encoder_budget.py; counted, not fitted.
     """
-    return int(num_patches * element_bytes * (2 * widest_rows + hidden_copies * hidden_size))
+    return num_patches * element_bytes * (2 * widest_rows + 4 * hidden_size)
 
 
 def kept_picture_bytes(

@@ -10,6 +10,7 @@ from pycore.model.model import Model, distinct_layers
 from pycore.model.recurrent import Recurrent
 
 # On AMD's GPUs these stay with V1 where others do not.
+GRAPHS_COUNTED_ON_AMD = (0, 26)
 V1_ON_AMD = frozenset({"DeepseekV32ForCausalLM", "DeepseekV4ForCausalLM", "GlmMoeDsaForCausalLM"})
 
 
@@ -47,10 +48,13 @@ def takes_cuda_graphs_from_budget(
 ) -> bool:
     """Whether an estimate for CUDA graphs is taken from the budget before the KV pool.
 
-    Where it is not, graphs come out of the memory that the budget leaves. On AMD's GPUs V1 did
-    without until V2 was there for all.
-    Source: vLLM 0.20.2 (V1) and 0.29.0 (V2), v1/worker/gpu_worker.py and model_runner.py.
+    Where it is not, graphs come out of the memory that the budget leaves. On AMD's GPUs V1 does so
+    later than elsewhere.
+    Source: vLLM 0.20.2 (V1), 0.26.0 (V1 on AMD) and 0.29.0 (V2), v1/worker/gpu_worker.py and
+    model_runner.py.
     """
-    if v2_runner or accelerator.vendor == "AMD":
+    if v2_runner:
         return version.v2_cuda_graphs_in_budget
+    if accelerator.vendor == "AMD":
+        return version.version >= GRAPHS_COUNTED_ON_AMD
     return version.cuda_graphs_in_budget

@@ -3,7 +3,6 @@
 from typing import Final
 
 from pycore.engine import activations
-from pycore.engine.overheads import learnt
 from pycore.engine.pictures import profiled_pictures
 from pycore.model.layers import MoeMlp
 from pycore.model.model import Model, distinct_layers
@@ -38,7 +37,6 @@ def pictures(run: Run, ledger: Ledger) -> tuple[int, int]:
         num_patches=found.num_patches,
         widest_rows=found.widest_rows,
         hidden_size=found.hidden_size,
-        hidden_copies=learnt("hidden_copies"),
         element_bytes=run.width,
     )
     return kept, tower

@@ -6,7 +6,7 @@ from typing import Final
 
 from pycore.engine import cuda_graphs, overheads
 from pycore.engine.overheads import Estimate, around, exactly, learnt, learnt_bytes
-from pycore.engine.runners import takes_cuda_graphs_from_budget
+from pycore.engine.runners import keeps_states, takes_cuda_graphs_from_budget
 from pycore.model.latent import CompressedAttention, LatentAttention
 from pycore.model.model import Model, distinct_layers
 from pycore.scenario import Scenario
@@ -23,9 +23,11 @@ WIDER: Final = 2
 KERNEL_WARM_UP_BYTES: Final = 1 << 28
 # What sparse attention may take beyond the formulas: 6 GiB were seen where they give half.
 UNSEEN_BYTES: Final = 6 << 30
-# Memory that CPU and GPU share: files read while loading count as taken.
+# Memory that CPU and GPU share: files read while loading may count as taken, and more so where all
+# counts that vanished.
 UNIFIED: Final = ("dgx-spark-gb10", "jetson")
 UNIFIED_BYTES: Final = 3 << 29
+UNIFIED_CONSUMED_BYTES: Final = 5 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +172,8 @@ def graph_names(run: Run) -> tuple[str, str | None]:
     if run.settings.v2_runner and version.v2_cuda_graphs_in_budget:
         return "v2_graph_pool_bytes", None
     if version.cuda_graphs_in_budget:
-        return "graph_pool_bytes", "graph_layer_bytes"
+        states = keeps_states(run.model)
+        return "graph_pool_bytes", "state_graph_layer_bytes" if states else "graph_layer_bytes"
     return "older_graph_pool_bytes", "older_graph_layer_bytes"
 
 
@@ -193,6 +196,7 @@ def non_torch_of(run: Run, profile: Profiled, ledger: Ledger) -> Estimate:
         kept_bytes=profile.kept_bytes,
     )
     spread = learnt("non_torch_error_bytes") + learnt("ranks_error_bytes") * (ranks > 1)
-    shared = UNIFIED_BYTES if run.accelerator.id.startswith(UNIFIED) else 0
+    shared = UNIFIED_CONSUMED_BYTES if version.counts_consumed else UNIFIED_BYTES
+    shared = shared if run.accelerator.id.startswith(UNIFIED) else 0
     foreign = learnt("ranks_error_bytes") if run.accelerator.vendor == "AMD" else 0
     return around(value, spread + foreign, spread + foreign + shared)

@@ -43,6 +43,7 @@ LEARNABLE: Final[dict[str, tuple[float, float, str | None]]] = {
     "older_graph_layer_bytes": (150_000, 1_000, "graph_layer_bytes"),
     "graph_pool_bytes": (0.1 * GIB, 0.01 * GIB, "older_graph_pool_bytes"),
     "graph_layer_bytes": (150_000, 1_000, "older_graph_layer_bytes"),
+    "state_graph_layer_bytes": (150_000, 1_000, "graph_layer_bytes"),
     "v2_graph_pool_bytes": (0.4 * GIB, 0.01 * GIB, None),
 }
 # How hard a constant is held to its kin, or to where the search begins: what a difference of one

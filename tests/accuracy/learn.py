@@ -39,6 +39,7 @@ MEANINGS: Final = {
     "older_graph_layer_bytes": "each CUDA graph and layer, vLLM 0.19 and before",
     "graph_pool_bytes": "the pool of CUDA graphs as V1 estimates it, from vLLM 0.20 on",
     "graph_layer_bytes": "each CUDA graph and layer as V1 estimates it, from vLLM 0.20 on",
+    "state_graph_layer_bytes": "the same for models that keep states of fixed size",
     "v2_graph_pool_bytes": "all CUDA graphs as V2 estimates them, from vLLM 0.29 on",
 }
 

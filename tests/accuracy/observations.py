@@ -63,6 +63,10 @@ class Terms:
     non_torch: float
     cuda_graphs: float
 
+    def named(self, name: str) -> float:
+        """The term of that name."""
+        return self.non_torch if name == "non_torch" else self.cuda_graphs
+
 
 @dataclass(frozen=True, slots=True)
 class Observation:
@@ -77,7 +81,7 @@ class Observation:
     def residual(self) -> float:
         """Predicted less measured, of a start with or without a compiled model in its cache."""
         terms = terms_of(self.deployed, self.stage)
-        rest = sum(getattr(terms, name) for name in self.terms if name != "activation")
+        rest = sum(terms.named(name) for name in self.terms if name != "activation")
         if "activation" not in self.terms:
             return rest - self.measured
         both = (terms.activation, terms.warm_activation)
@@ -106,9 +110,15 @@ def terms_of(one: Deployed, stage: int) -> Terms:
     )
 
 
-def observations(all_deployed: Iterable[Deployed]) -> list[Observation]:
-    """What the records say; what one source says of one model several times counts once."""
+def observations(
+    all_deployed: Iterable[Deployed], of_graphs_alone: Iterable[Deployed] = ()
+) -> list[Observation]:
+    """What the records say; what one source says of one model several times counts once.
+
+    Of some records only the estimate for CUDA graphs can be used.
+    """
     found = [observation for one in all_deployed for observation in observed(one)]
+    found += [observation for one in of_graphs_alone for observation in observed_graphs(one)]
     voices = Counter(said(observation) for observation in found)
     twins = Counter((said(observation), observation.measured) for observation in found)
     told_apart = {(said(observation), observation.measured): observation for observation in found}
@@ -135,9 +145,7 @@ def said(observation: Observation) -> tuple[object, ...]:
 def observed(one: Deployed) -> Iterator[Observation]:
     """What one record says of its terms."""
     measured = one.record.measured
-    estimate = measured.get("cuda_graph_estimated_gib")
-    if estimate is not None:
-        yield Observation(one, ("cuda_graphs",), estimate)
+    yield from observed_graphs(one)
     if one.record.by_rank.get("activation_gib"):
         yield from observed_by_stage(one)
         return
@@ -148,6 +156,13 @@ def observed(one: Deployed) -> Iterator[Observation]:
         yield Observation(one, ("non_torch",), other)
     if other is None or one.counts_consumed:
         yield from observed_together(one)
+
+
+def observed_graphs(one: Deployed) -> Iterator[Observation]:
+    """What one record says of CUDA graphs."""
+    estimate = one.record.measured.get("cuda_graph_estimated_gib")
+    if estimate is not None:
+        yield Observation(one, ("cuda_graphs",), estimate)
 
 
 def observed_by_stage(one: Deployed) -> Iterator[Observation]:

@@ -15,8 +15,10 @@ from pycore.hardware.accelerators import catalogue as accelerators
 from tests.runs.records import RunRecord
 
 CONFIGS: Final = Path(__file__).parent / "configs.jsonl"
+SET_ASIDE: Final = Path(__file__).parent / "set_aside.jsonl"
 GIB: Final = 1 << 30
 SIZED_VERSIONS: Final = (0, 10), (0, 33)
+ESTIMATES_GRAPHS: Final = (0, 19)
 # Traits of a record that the contract has no words for: what was measured is of something else.
 NOT_SIZED: Final = {
     "custom_engine": "a build of somebody's own",
@@ -44,8 +46,10 @@ def own_configs() -> dict[str, dict[str, Any]]:
     """The configs of models that records name and the catalogue lacks."""
     found = {}
     for line in CONFIGS.read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
-        config = row.get("config") or merged(catalogue_configs()[row["base"]], row["changes"])
+        row: dict[str, Any] = json.loads(line)
+        base = catalogue_configs().get(str(row.get("base")), {})
+        changes: dict[str, Any] = row["changes"] if "changes" in row else row["config"]
+        config = merged(base, changes)
         found[str(row["model"]).lower()] = config
     return found
 
@@ -55,8 +59,10 @@ def merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any
     result = dict(base)
     for key, value in changes.items():
         part = result.get(key)
-        both = isinstance(part, dict) and isinstance(value, dict)
-        result[key] = merged(part, value) if both else value
+        if isinstance(part, dict) and isinstance(value, dict):
+            result[key] = merged(part, value)
+        else:
+            result[key] = value
     return result
 
 
@@ -66,8 +72,17 @@ def config_of(model: str) -> dict[str, Any] | None:
     return own_configs().get(name) or catalogue_configs().get(name)
 
 
+@cache
+def set_aside() -> dict[str, str]:
+    """Records that were started with flags that the request cannot name, by id."""
+    lines = SET_ASIDE.read_text(encoding="utf-8").splitlines()
+    return {row["id"]: str(row["reason"]) for row in map(json.loads, lines)}
+
+
 def unusable(record: RunRecord) -> str | None:
     """Why a record cannot be predicted; None where it can."""
+    if record.id in set_aside():
+        return set_aside()[record.id]
     if record.engine != "vllm":
         return "another engine"
     version = record.version
@@ -81,6 +96,20 @@ def unusable(record: RunRecord) -> str | None:
     if config_of(record.model) is None:
         return "no config.json at hand"
     return unstated(record)
+
+
+def tells_of_graphs(record: RunRecord) -> bool:
+    """Whether at least the estimate for CUDA graphs of a record can be held against Napkin's."""
+    known = record.version is not None and record.version >= ESTIMATES_GRAPHS
+    plain = not record.traits & {"custom_engine", "speculative", "accelerator_inferred"}
+    return (
+        known
+        and plain
+        and record.engine == "vllm"
+        and "cuda_graph_estimated_gib" in record.measured
+        and config_of(record.model) is not None
+        and accelerator_of(record) is not None
+    )
 
 
 def unstated(record: RunRecord) -> str | None:

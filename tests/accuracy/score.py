@@ -14,7 +14,7 @@ from pycore.bridge import answer
 from pycore.engine.overheads import learnt_anew
 from tests.accuracy.fit import fitted
 from tests.accuracy.observations import Deployed, Observation, deployed, observations
-from tests.accuracy.requests import request_of, unusable
+from tests.accuracy.requests import request_of, tells_of_graphs, unusable
 from tests.runs.records import RunRecord
 
 GIB: Final = 1 << 30
@@ -77,19 +77,40 @@ class Scored:
         return self.comparisons["kv_pool"].measured < TIGHT_SHARE * total
 
 
-def usable(records: Iterable[RunRecord]) -> tuple[list[Deployed], list[tuple[RunRecord, str]]]:
-    """The records that can be predicted, and why the others cannot."""
-    found, left = [], []
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The records that can be predicted, why the others cannot, and what they say of each term."""
+
+    used: tuple[Deployed, ...]
+    left: tuple[tuple[RunRecord, str], ...]
+    said: tuple[Observation, ...]
+
+
+def evidence(records: Iterable[RunRecord]) -> Evidence:
+    """What these records can tell."""
+    used: list[Deployed] = []
+    left: list[tuple[RunRecord, str]] = []
+    of_graphs_alone: list[Deployed] = []
     for record in records:
         reason = unusable(record)
-        if reason is None:
-            one = deployed(record)
-            reason = contradiction(one)
-            if reason is None:
-                found.append(one)
+        one = deployed(record) if reason is None or tells_of_graphs(record) else None
+        if reason is None and one is not None:
+            reason = contradiction(one) or refused(one)
         if reason is not None:
             left.append((record, reason))
-    return found, left
+        elif one is not None:
+            used.append(one)
+        if reason is not None and one is not None and tells_of_graphs(record):
+            of_graphs_alone.append(one)
+    return Evidence(tuple(used), tuple(left), tuple(observations(used, of_graphs_alone)))
+
+
+def refused(one: Deployed) -> str | None:
+    """That Napkin would not even load it, and so predicts no memory."""
+    result = json.loads(answer(json.dumps(request_of(one.record))))["result"]
+    if result["loaded_weights_bytes_per_rank"] is not None:
+        return None
+    return f"Napkin refuses it before loading: {result['refusals'][0]['kind']}"
 
 
 def contradiction(one: Deployed) -> str | None:
@@ -176,14 +197,13 @@ def in_gib(result: Mapping[str, Any], name: str) -> float | None:
     return None if value is None else float(value) / GIB
 
 
-def folds(all_deployed: list[Deployed], key: Callable[[RunRecord], str]) -> list[Scored]:
+def folds(found: Evidence, key: Callable[[RunRecord], str]) -> list[Scored]:
     """Every record, predicted from the records that do not share its key."""
-    said = observations(all_deployed)
     learnt: dict[str, dict[str, float]] = {}
-    for name in {key(one.record) for one in all_deployed}:
-        others = [o for o in said if key(o.deployed.record) != name]
+    for name in sorted({key(one.record) for one in found.used}):
+        others = [o for o in found.said if key(o.deployed.record) != name]
         learnt[name] = fitted(others)
-    return [scored(one, learnt[key(one.record)]) for one in all_deployed]
+    return [scored(one, learnt[key(one.record)]) for one in found.used]
 
 
 def model_of(record: RunRecord) -> str:
@@ -233,9 +253,3 @@ def summary(values: list[float]) -> Summary | None:
         sum(1 for value in values if value > EVEN),
         sum(1 for value in values if value < -EVEN),
     )
-
-
-def learnt_from_all(all_deployed: list[Deployed]) -> tuple[list[Observation], dict[str, float]]:
-    """Every observation, and the constants that fit them all."""
-    said = observations(all_deployed)
-    return said, fitted(said)
