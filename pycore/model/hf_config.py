@@ -33,6 +33,7 @@ from pycore.model import (
 from pycore.model.config_fields import ConfigReader
 from pycore.model.families import FAMILIES
 from pycore.model.model import Model
+from pycore.model.model_classes import MODEL_CLASSES
 from pycore.model.uniform import read_uniform
 from pycore.model.unsupported import why_unsupported
 
@@ -78,9 +79,7 @@ def read_model(config: Mapping[str, object], name: str = "") -> Model:
 
 def read_architecture(reader: ConfigReader) -> str:
     """The model's class, refused by name where it cannot be sized."""
-    names = reader.sequence("architectures")
-    if not names:
-        raise reader.missing("architectures", "it names the model class that the engine runs")
+    names = reader.sequence("architectures") or completed_class(reader)
     architecture = names[0]
     if not isinstance(architecture, str):
         raise reader.invalid("architectures", architecture, "a list of class names")
@@ -92,6 +91,15 @@ def read_architecture(reader: ConfigReader) -> str:
             sorted(READERS),
         )
     return architecture
+
+
+def completed_class(reader: ConfigReader) -> list[str]:
+    """The class that transformers has for the model type of a config which names none."""
+    known = MODEL_CLASSES.get(reader.text("model_type"))
+    if known is None:
+        raise reader.missing("architectures", "it names the model class that the engine runs")
+    reader.defaulted["architectures"] = known
+    return [known]
 
 
 def parse_config_text(text: str, field: str = "config") -> dict[str, object]:

@@ -139,3 +139,12 @@ def test_overriding_reaches_the_configs_own_spelling() -> None:
     assert before["architecture"]["num_experts"] == 8
     assert after["architecture"]["num_experts"] == 4
     assert after["num_parameters"] < before["num_parameters"]
+
+
+def test_a_config_without_a_class_is_of_the_one_that_its_type_has() -> None:
+    """As published for Solar Open: nothing but a model type; the answer says what was taken."""
+    result = asked({"model_type": "solar_open"})["result"]
+    assert result["num_parameters"] == 102_651_793_408
+    told = [note["message"] for note in result["notes"] if note["kind"] == "defaulted_fields"]
+    assert "SolarOpenForCausalLM" in told[0]
+    assert asked({"model_type": "unheard_of"})["failure"]["field"] == "config.architectures"
