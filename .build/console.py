@@ -1,5 +1,7 @@
 """What the script says while it works: steps with their time, and failures with a remedy."""
 
+import codecs
+import os
 import subprocess
 import sys
 import threading
@@ -13,6 +15,7 @@ from places import ROOT
 HEARTBEAT_SECONDS = 10
 SHOWN_LINES = 60
 SHOWN_WIDTH = 400
+CHUNK_BYTES = 4096
 
 
 class BuildError(Exception):
@@ -70,11 +73,10 @@ def watch(
     beat.start()
     try:
         assert process.stdout is not None
-        for line in process.stdout:
-            lines.append(line.rstrip())
-            if echo:
-                sys.stdout.write(line)
-                sys.stdout.flush()
+        if echo:
+            lines = show_as_it_comes(process.stdout.fileno())
+        else:
+            lines.extend(line.rstrip() for line in process.stdout)
         return process.wait(), lines
     finally:
         finished.set()
@@ -83,6 +85,17 @@ def watch(
             process.wait()
         if process.stdout is not None:
             process.stdout.close()
+
+
+def show_as_it_comes(descriptor: int) -> list[str]:
+    """Copy a tool's output to ours, unfinished lines too; return its lines."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    parts: list[str] = []
+    while chunk := os.read(descriptor, CHUNK_BYTES):
+        parts.append(decoder.decode(chunk))
+        sys.stdout.write(parts[-1])
+        sys.stdout.flush()
+    return "".join(parts).splitlines()
 
 
 def heartbeat(finished: threading.Event, lines: list[str], echo: bool) -> None:
