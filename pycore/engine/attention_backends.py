@@ -12,14 +12,12 @@ import math
 from collections.abc import Iterable
 from typing import Final
 
+from pycore.engine.attention_needs import AttentionNeeds, Capability
 from pycore.engine.backend_rules import (
     COMPRESSED,
     FLASHINFER_MLA_SPARSE_SM120,
     FLASHMLA_SPARSE,
-    UNEVEN_HEADS,
-    AttentionNeeds,
     Backend,
-    Capability,
     candidates,
 )
 from pycore.engine.kv_dtypes import is_quantized
@@ -36,22 +34,12 @@ class NoAttentionBackendError(NapkinError):
         self.needs = needs
 
 
-def choose_backend(
-    needs: AttentionNeeds,
-    gpu: Capability,
-    block_size: int | None,
-    *,
-    uneven_heads: bool = False,
-) -> Backend:
+def choose_backend(needs: AttentionNeeds, gpu: Capability, block_size: int | None) -> Backend:
     """The engine's backend for this layer; a block size that was asked for rules out the others.
 
-    Where heads differ in width from layer to layer (Gemma 4), Triton serves all of them.
-
-    Source: vLLM 0.33.0, platforms/cuda.py, get_attn_backend_cls; model_executor/models/config.py,
-    Gemma4Config, without FlashAttention 4.
+    Source: vLLM 0.33.0, platforms/cuda.py, get_attn_backend_cls.
     """
-    order = UNEVEN_HEADS if uneven_heads else candidates(needs, gpu)
-    for backend, serves in order:
+    for backend, serves in candidates(needs, gpu):
         if (block_size is None or backend.reads(block_size)) and serves(needs, gpu):
             return backend
     raise NoAttentionBackendError(needs)

@@ -7,8 +7,10 @@ as in the official image.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
+from pycore.engine.attention_needs import AttentionNeeds, Capability, is_half_precision
+from pycore.engine.flash_attention import flash_attn_serves
 from pycore.engine.kv_dtypes import (
     DS_MLA_BYTES,
     FP8,
@@ -17,25 +19,6 @@ from pycore.engine.kv_dtypes import (
     TURBOQUANT_BITS,
     is_quantized,
 )
-
-Kind = Literal["grouped", "differing_widths", "latent", "sparse_latent", "compressed"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttentionNeeds:
-    """What a layer asks of its kernels."""
-
-    kind: Kind
-    head_size: int
-    """Of a latent layer, the whole vector that is kept."""
-    dtype: str
-    kv_cache_dtype: str
-    has_sink: bool = False
-    use_mm_prefix: bool = False
-    """Image tokens see each other both ways (Gemma 3 with pictures)."""
-    use_dcp: bool = False
-    qk_nope_head_dim: int = 0
-    index_topk: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +35,12 @@ class Backend:
 
 
 FLASH_ATTN: Final = Backend("FLASH_ATTN", (16,))
+WIDE_FLASH_ATTN: Final = Backend("FLASH_ATTN", (64,))
+"""With an fp8 cache of heads of 512 on Hopper, whose kernel reads 64 tokens at a time."""
 FLASHINFER: Final = Backend("FLASHINFER", (16, 32, 64))
 TRITON_ATTN: Final = Backend("TRITON_ATTN", (16,))
 TRITON_FLASH_ATTN: Final = Backend("TRITON_FLASH_ATTN", (16,))
+WIDE_TRITON_FLASH_ATTN: Final = Backend("TRITON_FLASH_ATTN", (64,))
 TRITON_FLASHINFER: Final = Backend("TRITON_FLASHINFER", (64,))
 TURBOQUANT: Final = Backend("TURBOQUANT", (16, 32, 64, 128))
 FLASH_ATTN_DIFFKV: Final = Backend("FLASH_ATTN_DIFFKV", (16,))
@@ -72,27 +58,7 @@ INDEXER: Final = Backend("DEEPSEEK_V32_INDEXER", (64,))
 BLOCK_SPARSE: Final = Backend("MINIMAX_M3_SPARSE", (128,))
 COMPRESSED: Final = Backend("FLASHMLA_SPARSE_DSV4", (256,))
 
-Capability = tuple[int, int]
 Serves = Callable[[AttentionNeeds, Capability], bool]
-
-
-def _half(needs: AttentionNeeds) -> bool:
-    return needs.dtype in ("float16", "bfloat16")
-
-
-def _flash_attn(needs: AttentionNeeds, gpu: Capability) -> bool:
-    """FlashAttention 2 from Ampere on; version 3, with fp8 caches and sinks, on Hopper alone."""
-    version_3 = gpu[0] == 9
-    formats = (*HIGH_PRECISION, "fp8", "fp8_e4m3") if version_3 else HIGH_PRECISION
-    return (
-        gpu >= (8, 0)
-        and _half(needs)
-        and needs.head_size % 8 == 0
-        and needs.head_size <= 256
-        and needs.kv_cache_dtype in formats
-        and (version_3 or not needs.has_sink)
-        and not needs.use_mm_prefix
-    )
 
 
 def _flashinfer(needs: AttentionNeeds, gpu: Capability) -> bool:
@@ -102,7 +68,7 @@ def _flashinfer(needs: AttentionNeeds, gpu: Capability) -> bool:
     )
     return (
         (8, 0) <= gpu <= (12, 1)
-        and _half(needs)
+        and is_half_precision(needs)
         and needs.head_size in (64, 128, 256, 512)
         and (plain or packed)
         and (gpu[0] != 8 or not needs.has_sink)
@@ -118,25 +84,30 @@ def _triton(needs: AttentionNeeds, _: Capability) -> bool:
 def _turboquant(needs: AttentionNeeds, _: Capability) -> bool:
     return (
         needs.kv_cache_dtype in TURBOQUANT_BITS
-        and _half(needs)
+        and is_half_precision(needs)
         and not (needs.has_sink or needs.use_dcp or needs.use_mm_prefix)
     )
 
 
-def _composite(needs: AttentionNeeds, _: Capability) -> bool:
+def _composite(needs: AttentionNeeds) -> bool:
     """One kernel for pictures and another for text, in heads of 256 or 512."""
-    formats = (*HIGH_PRECISION, "fp8", "fp8_e4m3")
-    return needs.head_size in (256, 512) and _half(needs) and needs.kv_cache_dtype in formats
-
-
-def _triton_flash_attn(needs: AttentionNeeds, gpu: Capability) -> bool:
     return (
-        _composite(needs, gpu) and needs.head_size == 256 and not is_quantized(needs.kv_cache_dtype)
+        needs.head_size in (256, 512)
+        and is_half_precision(needs)
+        and not (needs.has_sink or needs.use_dcp)
     )
 
 
+def _triton_flashinfer(needs: AttentionNeeds, _: Capability) -> bool:
+    return _composite(needs) and needs.kv_cache_dtype in (*HIGH_PRECISION, *FP8)
+
+
+def _triton_flash_attn(needs: AttentionNeeds, _: Capability) -> bool:
+    return _composite(needs) and needs.kv_cache_dtype in (*HIGH_PRECISION, "fp8", "fp8_e4m3")
+
+
 def _whole_elements(needs: AttentionNeeds) -> bool:
-    return _half(needs) and needs.kv_cache_dtype in (*HIGH_PRECISION, "fp8", "fp8_e4m3")
+    return is_half_precision(needs) and needs.kv_cache_dtype in (*HIGH_PRECISION, "fp8", "fp8_e4m3")
 
 
 def _flashinfer_mla(needs: AttentionNeeds, _: Capability) -> bool:
@@ -148,11 +119,11 @@ def _latent(needs: AttentionNeeds, _: Capability) -> bool:
 
 
 def _flash_attn_mla(needs: AttentionNeeds, _: Capability) -> bool:
-    return _half(needs) and not is_quantized(needs.kv_cache_dtype)
+    return is_half_precision(needs) and not is_quantized(needs.kv_cache_dtype)
 
 
 def _flash_attn_mla_sparse(needs: AttentionNeeds, _: Capability) -> bool:
-    return _half(needs) and not is_quantized(needs.kv_cache_dtype) and not needs.use_dcp
+    return is_half_precision(needs) and not is_quantized(needs.kv_cache_dtype) and not needs.use_dcp
 
 
 def _flashmla_sparse(needs: AttentionNeeds, gpu: Capability) -> bool:
@@ -177,20 +148,19 @@ def _flashinfer_mla_sparse_sm120(needs: AttentionNeeds, _: Capability) -> bool:
 
 
 def _diffkv_flash_attn(needs: AttentionNeeds, gpu: Capability) -> bool:
-    return gpu[0] == 9 and _flash_attn(needs, gpu)
+    return gpu[0] == 9 and flash_attn_serves(needs, gpu)
 
 
 Candidates = Sequence[tuple[Backend, Serves]]
 
 GROUPED: Final[Candidates] = (
-    (FLASH_ATTN, _flash_attn),
+    (FLASH_ATTN, flash_attn_serves),
     (FLASHINFER, _flashinfer),
     (TRITON_ATTN, _triton),
     (TURBOQUANT, _turboquant),
 )
+GROUPED_WIDE: Final[Candidates] = ((WIDE_FLASH_ATTN, flash_attn_serves), *GROUPED[1:])
 GROUPED_BLACKWELL: Final[Candidates] = (GROUPED[1], GROUPED[0], *GROUPED[2:])
-UNEVEN_HEADS: Final[Candidates] = ((TRITON_ATTN, _triton),)
-"""Heads that differ in width from layer to layer (Gemma 4)."""
 
 DIFFERING_WIDTHS: Final[Candidates] = (
     (FLASH_ATTN_DIFFKV, _diffkv_flash_attn),
@@ -219,12 +189,7 @@ def candidates(needs: AttentionNeeds, gpu: Capability) -> Candidates:
     """The backends that this GPU has for this kind of attention, the most preferred first."""
     match needs.kind:
         case "grouped":
-            order = GROUPED_BLACKWELL if gpu[0] == 10 else GROUPED
-            if needs.use_mm_prefix and gpu[0] == 9:
-                return ((TRITON_FLASH_ATTN, _triton_flash_attn), *order)
-            if needs.use_mm_prefix and gpu[0] == 10:
-                return ((TRITON_FLASHINFER, _composite), *order)
-            return order
+            return _grouped(needs, gpu)
         case "differing_widths":
             return DIFFERING_WIDTHS
         case "latent":
@@ -233,3 +198,23 @@ def candidates(needs: AttentionNeeds, gpu: Capability) -> Candidates:
             return SPARSE_LATENT.get(gpu[0], ())
         case "compressed":
             return ((COMPRESSED, lambda *_: True),)
+
+
+def _grouped(needs: AttentionNeeds, gpu: Capability) -> Candidates:
+    """Pictures go to two kernels side by side; uneven heads to Triton where there is no newer one.
+
+    Source: vLLM 0.33.0, platforms/cuda.py, _get_backend_priorities; models/config.py,
+    Gemma4Config.
+    """
+    match gpu[0]:
+        case 9:
+            wide = needs.head_size == 512 and is_quantized(needs.kv_cache_dtype)
+            order = GROUPED_WIDE if wide else GROUPED
+            both = WIDE_TRITON_FLASH_ATTN if wide else TRITON_FLASH_ATTN
+            return ((both, _triton_flash_attn), *order) if needs.use_mm_prefix else order
+        case 10:
+            order = GROUPED_BLACKWELL
+            both = TRITON_FLASHINFER
+            return ((both, _triton_flashinfer), *order) if needs.use_mm_prefix else order
+        case _:
+            return ((TRITON_ATTN, _triton),) if needs.uneven_heads else GROUPED

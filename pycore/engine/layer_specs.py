@@ -8,7 +8,7 @@ Source: vLLM 0.33.0, platforms/interface.py, update_block_size_for_backend.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pycore import dtypes
@@ -132,10 +132,8 @@ def with_backends(runs: Sequence[Run], settings: CacheSettings) -> tuple[list[Ru
         if needs is None:
             resolved.append(run)
             continue
-        uneven = len(widths) > 1
-        backend = choose_backend(
-            needs, settings.compute_capability, settings.block_size, uneven_heads=uneven
-        )
+        asks = replace(needs, uneven_heads=len(widths) > 1)
+        backend = choose_backend(asks, settings.compute_capability, settings.block_size)
         dtype = kv_cache_dtype_of(backend, run.kv_cache_dtype)
         resolved.append(Run(run.mixer, run.num_layers_by_stage, dtype))
         backends.append(backend)

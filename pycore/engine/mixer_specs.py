@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final, assert_never
 
 from pycore import dtypes
-from pycore.engine.backend_rules import AttentionNeeds
+from pycore.engine.attention_needs import AttentionNeeds
 from pycore.engine.cache_settings import Blocks, CacheSettings
 from pycore.engine.compressed_specs import compressed
 from pycore.engine.kv_dtypes import bytes_per_kv_head, indexer_key_bytes, latent_bytes

@@ -13,13 +13,13 @@ from pycore.engine.attention_backends import (
     choose_backend,
     common_block_size,
 )
+from pycore.engine.attention_needs import AttentionNeeds
 from pycore.engine.backend_rules import (
     FLASH_ATTN,
     FLASHINFER_MLA,
     FLASHMLA,
     INDEXER,
     TRITON_ATTN,
-    AttentionNeeds,
 )
 
 HOPPER, AMPERE, ADA, BLACKWELL, RTX_BLACKWELL = (9, 0), (8, 0), (8, 9), (10, 0), (12, 0)
@@ -92,7 +92,51 @@ def test_backends_of_one_model_share_a_block_size() -> None:
     assert common_block_size([FLASHINFER_MLA, INDEXER]) == 64
 
 
-def test_heads_of_uneven_width_are_served_by_triton() -> None:
-    """Gemma 4: 256 in its windows, 512 elsewhere."""
-    needs = replace(LLAMA, head_size=512)
-    assert choose_backend(needs, HOPPER, None, uneven_heads=True) is TRITON_ATTN
+GEMMA_4 = replace(LLAMA, head_size=512, uneven_heads=True, use_mm_prefix=True)
+
+
+@pytest.mark.parametrize(
+    ("needs", "gpu", "expected", "block_size"),
+    [
+        (GEMMA_4, HOPPER, "TRITON_FLASH_ATTN", 16),
+        (replace(GEMMA_4, kv_cache_dtype="fp8"), HOPPER, "TRITON_FLASH_ATTN", 64),
+        (replace(GEMMA_4, use_mm_prefix=False), HOPPER, "FLASH_ATTN", 16),
+        (replace(GEMMA_4, kv_cache_dtype="fp8", use_mm_prefix=False), HOPPER, "FLASH_ATTN", 64),
+        (GEMMA_4, BLACKWELL, "TRITON_FLASHINFER", 64),
+        (replace(GEMMA_4, use_mm_prefix=False), BLACKWELL, "FLASHINFER", 16),
+        (GEMMA_4, AMPERE, "TRITON_ATTN", 16),
+        (replace(GEMMA_4, use_mm_prefix=False), ADA, "TRITON_ATTN", 16),
+        (replace(GEMMA_4, head_size=256), AMPERE, "TRITON_ATTN", 16),
+    ],
+)
+def test_heads_of_uneven_width_are_served_by_the_newest_kernels(
+    needs: AttentionNeeds, gpu: tuple[int, int], expected: str, block_size: int
+) -> None:
+    """Gemma 4: 256 in its windows, 512 elsewhere; FlashAttention 4 is on Hopper and Blackwell.
+
+    Source: vLLM 0.33.0's own choice for these heads, its kernels taken as present.
+    """
+    backend = choose_backend(needs, gpu, None)
+    assert expected == backend.name
+    assert block_size == common_block_size([backend])
+
+
+@pytest.mark.parametrize(
+    ("needs", "gpu", "expected"),
+    [
+        (replace(LLAMA, head_size=96, kv_cache_dtype="fp8"), BLACKWELL, "FLASH_ATTN"),
+        (replace(LLAMA, use_mm_prefix=True), BLACKWELL, "FLASH_ATTN"),
+        (replace(LLAMA, head_size=80, has_sink=True), BLACKWELL, "FLASH_ATTN"),
+        (replace(LLAMA, head_size=96, kv_cache_dtype="fp8"), ADA, "TRITON_ATTN"),
+        (replace(LLAMA, head_size=256, use_mm_prefix=True, has_sink=True), HOPPER, "TRITON_ATTN"),
+        (replace(LLAMA, head_size=512), HOPPER, "FLASH_ATTN"),
+    ],
+)
+def test_flash_attention_4_widens_what_flash_attention_serves(
+    needs: AttentionNeeds, gpu: tuple[int, int], expected: str
+) -> None:
+    """Pictures, sinks and fp8 caches in heads that FlashInfer does not have.
+
+    Source: vLLM 0.33.0's own choice for these heads, its kernels taken as present.
+    """
+    assert expected == choose_backend(needs, gpu, None).name
