@@ -58,8 +58,8 @@ def stage_memory(
     """What takes the memory of one GPU of ``stage``, and what is left for the KV cache."""
     measured = run.scenario.measured
     profile = profiled(run, ledger)
-    activation = activation_of(run, profile)
     graphs = cuda_graphs_of(run, stage, ledger)
+    activation = activation_of(run, profile, graphs)
     counted = takes_cuda_graphs_from_budget(
         run.settings.version, run.accelerator, v2_runner=run.settings.v2_runner
     )
@@ -116,11 +116,13 @@ def available_of(
     return Estimate(value, math.floor(value - below), math.ceil(value + above))
 
 
-def activation_of(run: Run, profile: Profiled) -> Estimate:
+def activation_of(run: Run, profile: Profiled, graphs: Estimate) -> Estimate:
     """The activation peak: measured, or estimated.
 
     A start that finds the compiled model in its cache makes no copy of the embedding. What sparse
-    and compressed latent attention take was not learnt from any run.
+    and compressed latent attention take was not learnt from any run. Where V2 serves a model by
+    default, features that a request does not name turn to V1, which profiles the sampler and
+    takes graphs from the budget: the range reaches to it.
     """
     measured = run.scenario.measured.activation_bytes
     if measured is not None:
@@ -129,6 +131,8 @@ def activation_of(run: Run, profile: Profiled) -> Estimate:
     each = learnt("activation_error_bytes") + learnt("activation_error_share") * value
     each *= 1 if run.settings.version.established else WIDER
     beyond = UNSEEN_BYTES if is_unseen(run.model) else 0
+    if run.settings.v2_runner and run.settings.version.v2_runner != "always":
+        beyond += graphs.value + max(0, profile.sampling_bytes - profile.forward_bytes)
     return Estimate(value, max(0, int(profile.least_peak_bytes - each)), int(value + each + beyond))
 
 

@@ -20,6 +20,8 @@ from pycore.sizing.rank_tensors import padded_vocab_size
 FLOAT32_COPIES: Final = 3
 # The last version whose sampler was FlashInfer's wherever that was installed.
 FLASHINFER_IF_THERE: Final = (0, 11)
+# Its logits and probabilities.
+FLASHINFER_COPIES: Final = 2
 # Triton's sampler has a row for each multiprocessor.
 MULTIPROCESSORS: Final = {(8, 0): 108, (9, 0): 132, (10, 0): 148, (10, 3): 148, (12, 1): 48}
 OTHER_MULTIPROCESSORS: Final = 100
@@ -90,7 +92,7 @@ def least_sampler_peak(run: Run, parts: dict[str, int]) -> int:
     sorts = run.settings.version.sampler == "sort"
     if not (run.is_last and sorts and run.settings.version.version <= FLASHINFER_IF_THERE):
         return parts["sampler_bytes"]
-    return sampling(run)
+    return sampling(run, FLASHINFER_COPIES)
 
 
 def received_states(run: Run) -> int:
@@ -116,10 +118,10 @@ def buffer_rows(run: Run) -> int:
     return min(known, run.settings.max_num_seqs)
 
 
-def sampling(run: Run) -> int:
+def sampling(run: Run, float32_copies: float = FLOAT32_COPIES) -> int:
     """What sampling takes with every parameter set, once the engine serves."""
     return activations.sampler_bytes(
-        logit_copies=FLOAT32_COPIES + run.width / 4,
+        logit_copies=float32_copies + run.width / 4,
         max_num_seqs=run.settings.max_num_seqs,
         buffer_rows=0,
         vocab_size=run.model.vocab_size,
