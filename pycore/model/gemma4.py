@@ -123,13 +123,18 @@ def read_layers(text: ConfigReader, mixers: Mixers) -> tuple[Layer, ...]:
 
 
 def read_experts(text: ConfigReader, width: int) -> MoeMlp:
-    """Routed experts beside an MLP that every token passes through."""
+    """Routed experts beside an MLP that every token passes through.
+
+    Their GELU is none of Blackwell's own expert kernels'.
+    Source: vLLM 0.33.0, models/gemma4.py; fused_moe/experts/trtllm_bf16_moe.py.
+    """
     return MoeMlp(
         num_experts=text.integer("num_experts"),
         num_experts_per_tok=text.integer("top_k_experts"),
         moe_intermediate_size=text.integer("moe_intermediate_size", "expert_intermediate_size"),
         shared_intermediate_size=width,
         shared_name="mlp",
+        blackwell_routing=False,
     )
 
 

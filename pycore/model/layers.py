@@ -151,8 +151,8 @@ class MoeMlp:
     latent_norm: bool = False
     """What comes back from that width is normalised (Kimi-K3)."""
     blackwell_routing: bool = True
-    """Whether the expert kernels of Blackwell know how the router chooses: by a softmax or sigmoid
-    whose winners are weighed anew, not by a plain softmax."""
+    """Whether the expert kernels of Blackwell know how the router chooses (by a softmax or sigmoid
+    whose winners are weighed anew, not by a plain softmax) and what the experts compute."""
     least_width_per_rank: int = 0
     """What a rank of TP holds of an expert at least: narrower slices are filled up (Kimi)."""
     shared_name: str = "mlp.shared_experts"

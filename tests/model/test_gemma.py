@@ -99,6 +99,17 @@ def test_every_token_passes_the_network_beside_the_experts() -> None:
     assert 3.5e9 < num_active_parameters(model) < 4.5e9
 
 
+def test_gelu_experts_are_not_filled_up_on_blackwell() -> None:
+    """Blackwell's own expert kernels have no GELU: Gemma 4's 704 stay 88 on each of eight ranks.
+
+    Source: vLLM 0.33.0's own model class, built on the meta device as on B200: 7,901,908,810 bytes.
+    """
+    model = model_from_catalogue("gemma-4-26b-a4b", "")
+    blackwell = Ranks(8, 1, 1, enable_expert_parallel=False, compute_capability=(10, 0))
+    (stage,) = stage_weights(model, blackwell, "bfloat16", None)
+    assert stage.num_bytes == 7_901_908_810
+
+
 def test_gemma_2_alternates_and_norms_four_times() -> None:
     """The first layer has the window."""
     model = model_from_catalogue("gemma-2-27b-it", "")
