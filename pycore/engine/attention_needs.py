@@ -16,6 +16,7 @@ class AttentionNeeds:
     dtype: str
     kv_cache_dtype: str
     has_sink: bool = False
+    has_window: bool = False
     use_mm_prefix: bool = False
     """Image tokens see each other both ways (Gemma 3 with pictures)."""
     uneven_heads: bool = False

@@ -85,7 +85,7 @@ def _turboquant(needs: AttentionNeeds, _: Capability) -> bool:
     return (
         needs.kv_cache_dtype in TURBOQUANT_BITS
         and is_half_precision(needs)
-        and not (needs.has_sink or needs.use_dcp or needs.use_mm_prefix)
+        and not (needs.has_sink or needs.has_window or needs.use_dcp or needs.use_mm_prefix)
     )
 
 

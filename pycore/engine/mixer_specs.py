@@ -116,6 +116,7 @@ def needs_of(
         dtype=settings.dtype,
         kv_cache_dtype=kv_cache_dtype,
         has_sink=attention.sinks,
+        has_window=isinstance(mixer, SlidingWindowAttention),
         use_mm_prefix=settings.use_mm_prefix,
         use_dcp=use_dcp,
     )

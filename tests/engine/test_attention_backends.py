@@ -79,6 +79,14 @@ def test_plain_latent_attention_has_no_packed_format() -> None:
         choose_backend(replace(DEEPSEEK, kv_cache_dtype="fp8_ds_mla"), HOPPER, None)
 
 
+def test_turboquant_has_no_windows() -> None:
+    """Mistral 7B v0.1 does not start with a TurboQuant cache. Source: vLLM 0.33.0's own choice."""
+    with pytest.raises(NoAttentionBackendError):
+        choose_backend(
+            replace(LLAMA, kv_cache_dtype="turboquant_4bit_nc", has_window=True), HOPPER, None
+        )
+
+
 def test_a_block_size_that_is_asked_for_rules_backends_out() -> None:
     """FlashMLA reads nothing below 64 tokens."""
     needs = replace(DEEPSEEK, kv_cache_dtype="fp8")
