@@ -1,5 +1,4 @@
 // @ts-check
-/** Every figure by hand: what it is, its formula, the numbers put in, and where it comes from. */
 
 import { each, find, set, setFigure, setText } from "../dom.js";
 import { bytes, count } from "../format.js";
@@ -24,7 +23,7 @@ export const createArithmetic = (root) => {
   };
 };
 
-/** Python's operators as on paper. @param {string} formula */
+/** @param {string} formula */
 export function pretty(formula) {
   return formula
     .replace(/\s*\*\*\s*/g, " ^ ")

@@ -1,12 +1,12 @@
 // @ts-check
-/** Memory of each GPU: bars and, for those who listen, the table that they are drawn from. */
+/** Memory of each GPU: bars, and the table that they are drawn from. */
 
 import { all, each, find, set, setFigure, setText, show } from "../dom.js";
 import { gib } from "../format.js";
 
 /** @typedef {keyof Omit<Stage, "stage" | "num_ranks">} Part */
 
-/** The parts in the order they are stacked. @type {Part[]} */
+/** @type {Part[]} */
 const STACK = [
   "weights_bytes",
   "cuda_graph_bytes",

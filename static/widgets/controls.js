@@ -10,6 +10,8 @@ import { count, readCount, readGib, readNumber, shortDtype, writeGib } from "../
 /** @type {Record<string, (typed: string) => Scalar>} */
 const READ = { count: readCount, number: readNumber, gib: readGib };
 const OTHER = "other";
+/** So many choices that are like what was typed are named. */
+const MOST_NEAR = 5;
 
 /** @type {Widget} */
 export const createControls = (form, change) => {
@@ -134,7 +136,7 @@ function drawSelect(select, value, { flat, result }) {
 }
 
 /** Say what is wrong beside the control that it concerns. @param {HTMLFormElement} form @param {View} view */
-function drawFailure(form, { failure }) {
+function drawFailure(form, { failure, flat }) {
   const field = failure?.field.replace(/^(config|hf_quant_config)\b.*/, "model");
   const said = find(form, "#failure");
   for (const control of all(form, "[name]")) {
@@ -148,5 +150,7 @@ function drawFailure(form, { failure }) {
     if (holder.nextElementSibling !== said) holder.after(said);
     holder.closest("details")?.setAttribute("open", "");
   }
-  setText(said, failure?.message ?? "");
+  const typed = String(flat[field ?? ""]).toLowerCase();
+  const near = failure?.choices?.filter((choice) => choice.includes(typed)).slice(0, MOST_NEAR);
+  setText(said, [failure?.message ?? "", near?.join(", ")].filter(Boolean).join(": "));
 }

@@ -1,5 +1,4 @@
 // @ts-check
-/** What index.html names: figures with raw value and text, their ranges, and slots for short texts. */
 
 import { all, find, setFigure, setText, setVariant, show } from "../dom.js";
 import * as format from "../format.js";

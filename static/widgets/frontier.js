@@ -1,5 +1,5 @@
 // @ts-check
-/** Context against concurrency: what fits, where you are (to be dragged), where the engine refuses. */
+/** Context against concurrency: what fits, where you are, where the engine refuses. */
 
 import { each, find, on, set, setText, show } from "../dom.js";
 import { concurrency, count, shortTokens } from "../format.js";
@@ -8,7 +8,7 @@ import { workloadTokens } from "../strings.js";
 const [WIDTH, LEFT, MIDDLE, RIGHT, TOP, BOTTOM] = [460, 46, 270, 450, 14, 236];
 const LEAST_TOKENS = 256;
 const MOST_TICKS = 8;
-/** What a key makes of the length. @type {Record<string, number>} */
+/** @type {Record<string, number>} */
 const KEYS = {
   ArrowRight: 17 / 16,
   ArrowUp: 17 / 16,
@@ -95,14 +95,14 @@ export const createFrontier = (root, change) => {
   };
 };
 
-/** Move a mark with its words, which stand on the side that has room. @type {(mark: Element, x: number, y: number, words: string) => void} */
+/** The words stand on the side that has room. @type {(mark: Element, x: number, y: number, words: string) => void} */
 const move = (mark, x, y, words) => {
   set(mark, { transform: `translate(${x} ${y})` });
   mark.classList.toggle("flip", x > MIDDLE);
   setText(find(mark, "text"), words);
 };
 
-/** A logarithmic axis between two places. @type {(low: number, high: number, from: number, until: number) => Axis} */
+/** @type {(low: number, high: number, from: number, until: number) => Axis} */
 const logarithmic = (low, high, from, until) => {
   const scale = (until - from) / (Math.log2(high / low) || 1);
   return {
@@ -131,7 +131,7 @@ export function rounded(tokens) {
   return Number.isFinite(step) ? Math.round(tokens / step) * step : tokens;
 }
 
-/** The same share of prompt and answer at another length. @param {Result} result @param {number} total */
+/** @param {Result} result @param {number} total */
 export function splitLike({ chosen }, total) {
   const [input, output] = [Number(chosen.input_tokens), Number(chosen.output_tokens)];
   const prompt = Math.round((total * input) / (input + output));

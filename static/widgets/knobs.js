@@ -1,5 +1,4 @@
 // @ts-check
-/** Which knob moves what: each row changes one thing from here, and its button does it. */
 
 import { each, find, on, set, setFigure, setText } from "../dom.js";
 import { concurrency, count, times } from "../format.js";
@@ -39,11 +38,11 @@ export const createKnobs = (root, change) => {
   };
 };
 
-/** As on the command line. @param {string} field */
+/** @param {string} field */
 const nameOf = (field) =>
   field === "quantization" ? "weights" : `--${field.replaceAll("_", "-")}`;
 
-/** What becomes of the longest request, and whether that is good. @param {KnobRow} knob @param {Result} result @returns {[string, string]} */
+/** @param {KnobRow} knob @param {Result} result @returns {[string, string]} */
 function gainOf({ verdict, longest_request_tokens: tokens }, result) {
   const { longest_request_tokens: before, model_limit_tokens: limit } = result;
   if (verdict === "refused" || verdict === "does_not_fit") {

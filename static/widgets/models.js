@@ -1,11 +1,10 @@
 // @ts-check
-/** The model: a search over the catalogue, an id to fetch from Hugging Face, or a config.json. */
 
 import { all, each, find, on, set, setText, show } from "../dom.js";
 import { parameters } from "../format.js";
 import { isHubId } from "../hub.js";
 
-/** The name that a config gives itself. @param {unknown} config its text */
+/** @param {unknown} config its text */
 export const nameIn = (config) => /"_name_or_path"\s*:\s*"([^"\\]+)"/.exec(String(config))?.[1];
 
 /**
@@ -25,7 +24,6 @@ export function createModels(form, catalogue, change, fetchModel, openConfig) {
   /** @type {CatalogueModel[]} */
   let found = [];
   let active = -1;
-  /** The name of the scenario's model, which Escape brings back. */
   let settled = "";
 
   /** @param {boolean} wanted */

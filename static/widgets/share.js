@@ -1,21 +1,23 @@
 // @ts-check
-/** Taking the scenario along: as a link, as Markdown, as JSON. */
 
 import { all, on, setText } from "../dom.js";
 
-/** @param {HTMLElement} root @param {View} view @param {(said: string) => void} announce */
+/** @param {ParentNode} root @param {View} view @param {(said: string) => void} announce */
 export function createShare(root, view, announce) {
   for (const button of all(root, "[data-share]")) {
     const title = button.textContent;
     on(button, "click", async () => {
       const { flat, result } = view;
+      const { share } = button.dataset;
       if (!result) return;
-      if (button.dataset.share === "json") download({ request: flat, result });
+      if (share === "json") download({ request: flat, result });
       else
         await copy(
-          button.dataset.share === "link"
+          share === "link"
             ? location.href
-            : toMarkdown(document, result, location.href),
+            : share === "rules"
+              ? all(root, "#rules")[0].textContent
+              : toMarkdown(document, result, location.href),
         );
       announce("Done");
       setText(button, "Done ✓");
@@ -42,7 +44,7 @@ async function copy(text) {
   }
 }
 
-/** The verdict's cells as a table, and the link. @param {ParentNode} root @param {Result} result @param {string} address */
+/** @param {ParentNode} root @param {Result} result @param {string} address */
 export function toMarkdown(root, result, address) {
   const { model_name, num_accelerators, chosen } = result;
   const cells = all(root, ".verdict > div").map(({ children }) =>

@@ -1,5 +1,4 @@
 // @ts-check
-/** One line on what a word means, by hover or focus; Escape takes it away. */
 
 import { on, setText, show } from "../dom.js";
 

@@ -1,5 +1,4 @@
 // @ts-check
-/** The verdict's colour, what the engine would print, and what would cure it. */
 
 import { all, each, find, on, set, setText, show } from "../dom.js";
 import { concurrency, count } from "../format.js";
@@ -40,7 +39,7 @@ export const createVerdict = (root, change) => {
   };
 };
 
-/** What a remedy would lead to. @param {Remedy} remedy */
+/** @param {Remedy} remedy */
 function outcome({ verdict, longest_request_tokens: longest, max_concurrency_for_workload: held }) {
   if (verdict !== "fits" && verdict !== "tight") return "alone is not enough";
   return `holds ${count(Number(longest))} tokens, ${concurrency(Number(held))} at once`;

@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.page_parts import (
@@ -104,24 +103,31 @@ def test_a_size_that_does_not_divide_the_heads_is_refused_in_the_engines_words(
     expect(ready_page.locator("#bars")).to_be_hidden()
 
 
-@pytest.mark.parametrize("typed", ["abc", "-1", "0", "1.5", "9" * 40])
-def test_what_cannot_be_read_is_said_beside_its_control_and_kept(
-    ready_page: Page, typed: str
-) -> None:
+def test_what_cannot_be_read_is_said_beside_its_control_and_kept(ready_page: Page) -> None:
     """The core names the field; the page keeps what was typed and the last good answer."""
-    put(ready_page, "tensor_parallel_size", typed)
     failure = ready_page.locator("#failure")
-    expect(failure).to_contain_text("tensor_parallel_size")
     field = control(ready_page, "tensor_parallel_size")
-    expect(field).to_have_attribute("aria-invalid", "true")
-    expect(field).to_have_value(typed)
-    assert ready_page.locator(".pick:has([name=tensor_parallel_size]) + #failure").count() == 1
-    expect(ready_page.locator(".notice")).to_contain_text("before the last change")
-    expect_figure(ready_page, "num_accelerators", 2)
-    expect_figure(ready_page, "kv_cache_bytes_per_token_per_rank", 160 * KIB)
-    put(ready_page, "tensor_parallel_size", "2")
-    expect(failure).to_have_text("")
-    expect(ready_page.locator(".notice")).to_have_text("")
+    for typed in ("abc", "-1", "0", "1.5", "9" * 40):
+        put(ready_page, "tensor_parallel_size", typed)
+        expect(failure).to_contain_text("tensor_parallel_size")
+        expect(field).to_have_attribute("aria-invalid", "true")
+        expect(field).to_have_value(typed)
+        assert ready_page.locator(".pick:has([name=tensor_parallel_size]) + #failure").count() == 1
+        expect(ready_page.locator(".notice")).to_contain_text("before the last change")
+        expect_figure(ready_page, "num_accelerators", 2)
+        expect_figure(ready_page, "kv_cache_bytes_per_token_per_rank", 160 * KIB)
+        put(ready_page, "tensor_parallel_size", "2")
+        expect(failure).to_have_text("")
+        expect(ready_page.locator(".notice")).to_have_text("")
+
+
+def test_a_name_that_is_nearly_right_is_answered_with_those_that_are(page: Page) -> None:
+    """The core knows its choices; the page names those that are like what was typed."""
+    open_page(page, "?model=llama-3.3")
+    expect(page.locator("#failure")).to_have_text(
+        "no model is called 'llama-3.3': llama-3.3-70b-instruct"
+    )
+    expect(control(page, "model")).to_have_value("llama-3.3")
 
 
 def test_a_failure_in_a_closed_drawer_opens_it(page: Page) -> None:
