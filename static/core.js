@@ -1,21 +1,15 @@
 // @ts-check
 /**
  * The client of the worker that holds the core.
- *
- * One question is on its way at a time; for each kind only the newest waits. Sizing goes first,
- * since the eye waits for it. Whatever happens to the worker, every caller gets an answer.
+ * Sizing goes first, since the eye waits for it; every caller gets an answer, whatever happens.
  */
 
 /** @import { Assets, Call, FromWorker, Options, Request, State } from "./core_messages.d.ts" */
 
 const TIMEOUTS = {
-  /** Nothing has arrived for so long: say that the load has stalled. */
   stallMilliseconds: 15_000,
-  /** Everything has arrived, and Python has not started for so long. */
   startMilliseconds: 45_000,
-  /** One answer takes so long: it will not come. */
   answerMilliseconds: 60_000,
-  /** A worker that crashes sooner than this after a restart is not restarted again. */
   restartMilliseconds: 5_000,
 };
 
@@ -149,7 +143,7 @@ export function createCore({
     worker = null;
   }
 
-  /** The load went wrong: say so, and let nobody wait. @param {string} message */
+  /** @param {string} message */
   function fail(message) {
     stop();
     settleAll(message);
@@ -180,7 +174,6 @@ export function createCore({
 
   return {
     /**
-     * Ask the core. A newer question of the same kind makes this one resolve to null.
      * @param {Request} request
      * @returns {Promise<any>}
      */

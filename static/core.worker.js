@@ -1,10 +1,5 @@
 // @ts-check
-/**
- * Hosts Pyodide. One message starts it, every other one is a question: JSON text in, JSON text out.
- *
- * Everything is requested at once and counted as it arrives; no request goes to another origin, and
- * the lock file of Pyodide's packages is handed over rather than fetched, since none is used.
- */
+/** Hosts Pyodide: JSON text in, JSON text out. No request goes to another origin. */
 
 /** @import { FromWorker, ToWorker } from "./core_messages.d.ts" */
 

@@ -19,9 +19,13 @@ export interface Lock {
 export type State = "starting" | "ready" | "stalled" | "failed";
 
 export interface Timeouts {
+  /** Nothing has arrived for so long: say that the load has stalled. */
   stallMilliseconds: number;
+  /** Everything has arrived, and Python has not started for so long. */
   startMilliseconds: number;
+  /** One answer takes so long: it will not come. */
   answerMilliseconds: number;
+  /** A worker that crashes sooner than this after a restart is not restarted again. */
   restartMilliseconds: number;
 }
 
@@ -32,6 +36,10 @@ export interface Options {
   assets?: Assets;
 }
 
+/**
+ * A question. One is on its way at a time; for each kind only the newest waits, and the one before
+ * it resolves to null.
+ */
 export type Request = Record<string, unknown> & { ask?: string };
 
 export interface Call {
@@ -41,7 +49,10 @@ export interface Call {
   settle: (answer: any) => void;
 }
 
-/** To the worker: once to start, with absolute URLs, then a question at a time. */
+/**
+ * To the worker: once to start, with absolute URLs, then a question at a time. The lock file of
+ * Pyodide's packages is handed over rather than fetched, since none is used.
+ */
 export type ToWorker =
   | { start: { runtime: string; bundle: string; lock: Lock } }
   | { id: number; text: string };

@@ -1,7 +1,7 @@
 // @ts-check
-/** Changing elements, only where something changed. Their structure and words are in index.html. */
+/** Elements are changed only where something changed. */
 
-/** Find what index.html promises to hold. @param {ParentNode} root @param {string} selector @returns {any} */
+/** @param {ParentNode} root @param {string} selector @returns {any} */
 export function find(root, selector) {
   const found = root.querySelector(selector);
   if (!found) throw new Error(`the page has no ${selector}`);
@@ -60,7 +60,7 @@ function clone(selector) {
   return find(content, dataset.of ?? "*").cloneNode(true);
 }
 
-/** Put a copy of one of a template's variants into a node. @param {Element} node @param {string} template @param {string} kind */
+/** @param {Element} node @param {string} template @param {string} kind */
 export function setVariant(node, template, kind) {
   if (node.getAttribute("data-kind") === kind) return;
   const { content } = find(document, template);
@@ -69,7 +69,7 @@ export function setVariant(node, template, kind) {
   node.replaceChildren(variant.cloneNode(true));
 }
 
-/** One of index.html's phrases, filled in. @param {string} kind @param {Record<string, Scalar | undefined>} [values] */
+/** @param {string} kind @param {Record<string, Scalar | undefined>} [values] */
 export function phrase(kind, values = {}) {
   const text = find(find(document, "#phrases").content, `[data-for=${kind}]`).textContent;
   return text.replace(

@@ -1,7 +1,6 @@
 // @ts-check
 /**
- * A model's config.json from the Hugging Face hub, on a button press: the only request that leaves
- * the page. The text goes on unparsed, since published configs hold NaN.
+ * A model's config.json from the Hugging Face hub, unparsed, since published configs hold NaN.
  * Source: huggingface_hub utils/_http.py, hf_raise_for_status.
  */
 
@@ -23,7 +22,7 @@ export class HubError extends Error {
 /** @param {string} text */
 export const isHubId = (text) => /^[\w.-]+\/[\w.-]+$/.test(text);
 
-/** Fetch what Napkin can use of a model. @param {string} id @param {string} base @param {AbortSignal} [signal] */
+/** @param {string} id @param {string} base @param {AbortSignal} [signal] */
 export async function fetchModel(id, base, signal = AbortSignal.timeout(PATIENCE_MILLISECONDS)) {
   const get = (/** @type {string} */ path) => fetchText(`${base}/${path}`, signal);
   const files = `${id}/resolve/main`;
@@ -60,7 +59,7 @@ function parse(text) {
   }
 }
 
-/** A file that many models do without. @param {Promise<string>} wanted */
+/** @param {Promise<string>} wanted */
 function optional(wanted) {
   return wanted.catch((error) => {
     if (error.kind === "rate_limited") throw error;

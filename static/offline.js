@@ -1,5 +1,4 @@
 // @ts-check
-/** Keeps the page for use without a network, where the browser can. */
 
 /** Wait for the core: what is kept has then been loaded, and comes from the browser's own cache. */
 function coreIsReady(root = document.documentElement) {

@@ -1,5 +1,5 @@
 // @ts-check
-/** Which words the answer calls for; most of the words themselves are in index.html. */
+/** Which words the answer calls for; most are in index.html. */
 
 import { phrase } from "./dom.js";
 import { concurrency, count, megabytes } from "./format.js";
@@ -12,11 +12,11 @@ export const VERDICTS = {
   does_not_fit: "Does not fit",
 };
 
-/** Tokens of one request of the workload. @param {Result} result */
+/** @param {Result} result */
 export const workloadTokens = ({ chosen }) =>
   Number(chosen.input_tokens) + Number(chosen.output_tokens);
 
-/** The texts of index.html's slots. @param {View} view @returns {Record<string, string>} */
+/** @param {View} view @returns {Record<string, string>} */
 export function slots(view) {
   const { result, knobs, core } = view;
   const texts = { notice: notice(view), loading: loading(core) };
@@ -33,7 +33,7 @@ export function slots(view) {
   };
 }
 
-/** How the KV heads are dealt out. @param {View} view */
+/** @param {View} view */
 function kvHeads({ result, flat }) {
   const heads = Number(result?.architecture.num_key_value_heads);
   const ranks = Number(flat.tensor_parallel_size ?? 1);
@@ -43,7 +43,7 @@ function kvHeads({ result, flat }) {
   return `${heads} KV heads${copies > 1 ? `, each on ${count(copies)} GPUs` : ""}`;
 }
 
-/** What is said over an answer that is not this scenario's own. @param {View} view */
+/** @param {View} view */
 function notice({ standing, result, core }) {
   if (standing === "current" || !result) return "";
   const isPrepared = standing === "prepared" && core.state !== "ready";
@@ -51,7 +51,7 @@ function notice({ standing, result, core }) {
   return phrase(kind, { model: result.model_name, gpus: result.num_accelerators });
 }
 
-/** How loading goes. @param {View["core"]} core */
+/** @param {View["core"]} core */
 function loading({ state, detail, loadedBytes, totalBytes }) {
   if (state === "" || state === "ready") return "";
   const isLoaded = totalBytes > 0 && loadedBytes >= totalBytes;

@@ -1,9 +1,7 @@
 // @ts-check
 /**
- * Answers from the cache, so that the page opens without a network after the first visit.
- *
- * Files carry a hash of their content in their name and never change: cache first. The page itself
- * comes from the network when there is one, and from the cache of this version when there is none.
+ * The page without a network. Files with a hash in their name never change: cache first. The page
+ * itself comes from the network when there is one, else from this version's cache.
  */
 
 const VERSION = "development";

@@ -1,13 +1,8 @@
 // @ts-check
-/**
- * The scenario as a link. Keys are the contract's own, and only what differs from the page's first
- * scenario is written; an empty value means "as the engine would choose". What cannot be read as a
- * value stays as it was typed: the core says what is wrong with it.
- */
+/** The scenario as a link: what differs from the first one, under the contract's own keys. */
 
 /** Fields whose values stay text, whatever they look like: "0.33" is a version. */
 const TEXT = /(model|config|dtype)$|^(accelerator|quantization|engine.*)$/;
-/** What others hang on a link. */
 const FOREIGN = /^(utm_|fbclid$|gclid$)/;
 
 /** @param {string} search @param {Flat} defaults @returns {{ flat: Flat, page: PageState }} */

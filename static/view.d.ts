@@ -8,7 +8,11 @@ export {};
 declare global {
   type Scalar = string | number | boolean;
 
-  /** The scenario as the form, the link and the store keep it: flat, `measured.x` dotted, config as text. */
+  /**
+   * The scenario as the form, the link and the store keep it: flat, `measured.x` dotted, config as
+   * text. In a link an empty value means "as the engine would choose"; what cannot be read as a
+   * value stays as it was typed, for the core to say what is wrong with it.
+   */
   type Flat = Record<string, Scalar>;
 
   type Changes = Record<string, any>;

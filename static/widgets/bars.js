@@ -19,7 +19,6 @@ const STACK = [
 const COLUMNS = [...STACK, "outside_budget_bytes", "over_budget_bytes"];
 /** GPUs are drawn one by one up to so many, then as one bar for all that are alike. */
 const DRAWN_SINGLY = 4;
-/** A part's name is written in it from this share of the bar on. */
 const ROOM_FOR_LABEL = 0.055;
 const TICKS = 5;
 
