@@ -7,43 +7,53 @@ const GIB = 1024 ** 3;
 
 const WHOLE = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 0 });
 const TWO = new Intl.NumberFormat("en-GB", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+const SHORT = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 2 });
 
-/** With thousands separators. @param {number} value */
+/** @param {number} value */
 export const count = (value) => WHOLE.format(value);
 
-/** Bytes as GiB with two decimals, without the unit. @param {number} value */
+/** @param {number} value */
 export const gib = (value) => TWO.format(value / GIB);
 
-/** Bytes in the unit that suits them: what a token or a block takes. @param {number} value */
+/** Of a token or a block. @param {number} value */
 export function bytes(value) {
   const [size, unit] = value >= GIB ? [GIB, "GiB"] : value >= MIB ? [MIB, "MiB"] : [KIB, "KiB"];
   return `${(Number.isInteger(value / size) ? WHOLE : TWO).format(value / size)} ${unit}`;
 }
 
-/** Bytes of a download, in MB. @param {number} value */
+/** @param {number} value */
 export const megabytes = (value) => (value / 1e6).toFixed(1);
 
 /** Requests at once: one decimal, never more than there are. @param {number} value */
 export const concurrency = (value) =>
   value < 100 ? (Math.floor(value * 10) / 10).toFixed(1) : count(Math.floor(value));
 
+/** @param {number | null} value @param {string} unit */
+export function measure(value, unit) {
+  if (value === null) return "–";
+  if (unit === "share") return percent(value);
+  return unit === "bytes"
+    ? `${gib(value)} GiB`
+    : `${SHORT.format(value)} ${unit.replace("_", " ")}`;
+}
+
 /** @param {number} share */
 export const percent = (share) => `${Number((share * 100).toFixed(1))} %`;
 
-/** How many times as much: ×2.0, ×12. @param {number} ratio */
+/** @param {number} ratio */
 export const times = (ratio) => `×${ratio < 10 ? ratio.toFixed(1) : count(ratio)}`;
 
-/** Parameters as people say them: 70.6B, 494M. @param {number} value */
+/** 70.6B, 494M. @param {number} value */
 export function parameters(value) {
   const [size, letter] = value >= 1e12 ? [1e12, "T"] : value >= 1e9 ? [1e9, "B"] : [1e6, "M"];
   return Number((value / size).toPrecision(3)) + letter;
 }
 
-/** A tick of a token axis: 512, 8k, 128k. @param {number} tokens */
+/** 512, 8k, 128k. @param {number} tokens */
 export const shortTokens = (tokens) =>
   tokens >= KIB ? `${Number((tokens / KIB).toPrecision(3))}k` : String(tokens);
 
-/** A dtype as in a sentence: bf16, fp16. @param {string} dtype */
+/** bf16, fp16. @param {string} dtype */
 export const shortDtype = (dtype) => dtype.replace(/^(b?)float(?=\d)/, (_, b) => (b ? "bf" : "fp"));
 
 /**
@@ -61,7 +71,7 @@ export function readCount(typed) {
 /** @param {string} typed */
 export const readNumber = (typed) => (/^-?\d*\.?\d+$/.test(typed) ? Number(typed) : typed);
 
-/** Read GiB as typed into whole bytes. @param {string} typed */
+/** @param {string} typed */
 export function readGib(typed) {
   const value = readNumber(typed.replace(/\s*gib$|,/gi, ""));
   return typeof value === "number" ? Math.round(value * GIB) : typed;

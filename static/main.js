@@ -1,5 +1,4 @@
 // @ts-check
-/** The page at work: events change the scenario, the core answers it, the widgets draw the answer. */
 
 import { createCore } from "./core.js";
 import { all, find, on, phrase, set, setText } from "./dom.js";
@@ -8,6 +7,7 @@ import { keepForOffline } from "./offline.js";
 import { createPage, firstView } from "./page.js";
 import { createStore, flatten, isSame, nest } from "./state.js";
 import { readAddress, writeAddress } from "./url.js";
+import { createCheck } from "./widgets/check.js";
 import { createConfig } from "./widgets/config.js";
 import { createModels, nameIn } from "./widgets/models.js";
 import { createShare } from "./widgets/share.js";
@@ -38,6 +38,10 @@ const core = createCore({
   onProgress: drawLoading,
 });
 
+const check = createCheck(part("check"), store.change, (question) =>
+  core.ask({ ...nest(view.flat), ...question }),
+);
+
 /** @param {Partial<typeof view.core>} change */
 function drawLoading(change) {
   Object.assign(view.core, change);
@@ -47,6 +51,7 @@ function drawLoading(change) {
 function draw() {
   drawPage(view);
   models.update(view);
+  check.update(view);
   set(find(document, "#embed-foot a"), { href: addressOf(view.flat, { embed: false, panel: "" }) });
 }
 
@@ -68,11 +73,10 @@ function stand() {
   view.standing = isSame(view.flat, shown) ? "current" : older;
 }
 
-/** Ask for the size at once, and then what each change would do to it. */
 async function ask() {
   const asked = view.flat;
   const request = nest(asked);
-  const answer = core.ask({ ...request, figures: view.page.panel !== "" });
+  const answer = core.ask({ ...request, figures: view.page.panel === "arithmetic" });
   if (view.core.state !== "ready") stand();
   draw();
   const size = await answer;
@@ -124,7 +128,7 @@ async function useHub(id) {
   }
 }
 
-/** Do only the last of what is asked for in a while. @param {number} milliseconds */
+/** @param {number} milliseconds */
 function patiently(milliseconds) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
@@ -157,7 +161,7 @@ function announce(said) {
 /** @param {string} panel */
 function openPanel(panel) {
   view.page.panel = panel;
-  if (panel && !view.result?.figures) ask();
+  if (panel === "arithmetic" && !view.result?.figures) ask();
   else draw();
 }
 
@@ -191,7 +195,7 @@ on(find(document, "#loading button"), "click", () => {
   if (!isSame(view.flat, shown)) ask();
 });
 
-createShare(part("share"), view, announce);
+createShare(document, view, announce);
 createTips(part("tip"));
 document.documentElement.toggleAttribute("data-embed", view.page.embed);
 core.start();

@@ -1,5 +1,5 @@
 // @ts-check
-/** The widgets and the view that they draw: the same in a browser and when the site is built. */
+/** The widgets: the same in a browser and when the site is built. */
 
 import { all, find, set, show } from "./dom.js";
 import { createArithmetic } from "./widgets/arithmetic.js";
@@ -23,10 +23,7 @@ const WIDGETS = {
 /** @param {Document} root @param {Change} change */
 export function createPage(root, change) {
   const widgets = Object.entries(WIDGETS).map(([at, create]) => create(find(root, at), change));
-  const [loading, progress, retry, answer, tab, panel] = all(
-    root,
-    "#loading, #loading *:not(span), #answer, [data-panel], #arithmetic",
-  );
+  const [loading, progress, retry, answer] = all(root, "#loading, #loading *:not(span), #answer");
 
   /** @param {View} view */
   return (view) => {
@@ -38,13 +35,16 @@ export function createPage(root, change) {
     show(retry, isBad);
     show(progress, !isBad);
     set(progress, { value: loadedBytes / (totalBytes || 1) });
-    show(panel, view.page.panel !== "");
-    set(tab, { "aria-expanded": view.page.panel !== "" });
+    for (const tab of all(root, "[data-panel]")) {
+      const isOpen = tab.dataset.panel === view.page.panel;
+      set(tab, { "aria-expanded": isOpen });
+      show(find(root, `#${tab.dataset.panel}`), isOpen);
+    }
     answer.classList.toggle("stale", view.standing !== "current");
   };
 }
 
-/** The view of the answers that the page comes with. @param {FirstAnswers} answers @param {{ flat: Flat, page: PageState }} scenario @returns {View} */
+/** @param {FirstAnswers} answers @param {{ flat: Flat, page: PageState }} scenario @returns {View} */
 export function firstView({ size, knobs, frontier }, scenario) {
   return {
     ...scenario,

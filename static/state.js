@@ -4,7 +4,7 @@
 const MEASURED = "measured.";
 const OF_THE_CONFIG = ["config", "hf_quant_config", "checkpoint_bytes"];
 
-/** Make a request flat: `measured` is spread out, a config is text, nulls are left out. @param {Changes} request @returns {Flat} */
+/** @param {Changes} request @returns {Flat} */
 export function flatten({ measured, ...request }) {
   const spread = Object.entries(measured ?? {}).map(([name, bytes]) => [MEASURED + name, bytes]);
   const entries = [...Object.entries(request), ...spread].filter(([, value]) => value != null);
@@ -14,8 +14,7 @@ export function flatten({ measured, ...request }) {
 }
 
 /**
- * Make the request that the core reads. A config goes before the catalogue's model, and a memory
- * size before the catalogue's accelerator; both stay known, to go back to.
+ * A config goes before the catalogue's model, a memory size before its accelerator.
  * @param {Flat} flat
  * @returns {Changes}
  */
@@ -39,6 +38,7 @@ export function apply(flat, changes, ofTheModel) {
   const gone = new Set(Object.keys(changes));
   for (const key of isOtherModel ? [...ofTheModel, ...OF_THE_CONFIG] : []) gone.add(key);
   if (changes.accelerator) gone.add("accelerator_total_bytes");
+  if (changes.measured) for (const key in flat) if (key.startsWith(MEASURED)) gone.add(key);
   const kept = Object.entries(flat).filter(([key]) => !gone.has(key));
   return { ...Object.fromEntries(kept), ...flatten(changes) };
 }
