@@ -12,8 +12,6 @@ from pycore.units import GIB
 # A checkpoint's files hold headers, and sometimes weights that the engine leaves on disk.
 CHECKPOINT_TOLERANCE: Final = 0.02
 
-# What is absent and off, or scales by one, says nothing new; any other default decides a figure.
-NEUTRAL: Final = (False, None, 1.0)
 # How fast positions rotate decides no byte.
 WITHOUT_BYTES: Final = ("rope_theta", "rope_local_base_freq")
 
@@ -33,7 +31,7 @@ def notes_of(deployment: Deployment) -> tuple[dict[str, str], ...]:
     decisive = {
         name: value
         for name, value in model.defaulted.items()
-        if value not in NEUTRAL and name not in WITHOUT_BYTES
+        if not is_neutral(value) and name not in WITHOUT_BYTES
     }
     if decisive:
         named = ", ".join(f"{name} = {shown(value)}" for name, value in decisive.items())
@@ -93,6 +91,11 @@ def warm_up_note(deployment: Deployment, memory: StageMemory) -> tuple[dict[str,
             "laid out. A lower gpu_memory_utilization or max_num_seqs leaves room.",
         },
     )
+
+
+def is_neutral(value: object) -> bool:
+    """Whether a default says nothing new: off, absent altogether, or scaling by one."""
+    return value is False or value is None or (isinstance(value, float) and value == 1.0)
 
 
 def shown(value: object) -> str:
