@@ -143,7 +143,10 @@ def _flashinfer_mla_sparse(needs: AttentionNeeds, _: Capability) -> bool:
 def _flashinfer_mla_sparse_sm120(needs: AttentionNeeds, _: Capability) -> bool:
     formats = ("auto", "fp8", "fp8_e4m3", "fp8_ds_mla")
     return (
-        needs.dtype == "bfloat16" and needs.index_topk == 2048 and needs.kv_cache_dtype in formats
+        needs.dtype == "bfloat16"
+        and needs.index_topk == 2048
+        and needs.kv_cache_dtype in formats
+        and not needs.use_dcp
     )
 
 
