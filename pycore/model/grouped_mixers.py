@@ -150,6 +150,19 @@ def read_qwen_windows(
     return (windowed(attention, window if first == 0 else None),) * count
 
 
+def read_dots1(reader: ConfigReader) -> Mixers:
+    """dots.llm1: a window in the layers after max_window_layers, which is none as published.
+
+    Source: transformers 5.24.0, models/dots1/configuration_dots1.py.
+    """
+    attention, count, window = read_attention(reader), read_num_layers(reader), read_window(reader)
+    if window is None:
+        return (attention,) * count
+    first = reader.integer("max_window_layers", default=62, minimum=0)
+    kinds = read_kinds(reader, count, lambda index: SLIDING if index >= first else FULL)
+    return by_kind(reader, attention, kinds, window)
+
+
 def by_kind(
     reader: ConfigReader,
     attention: FullAttention,

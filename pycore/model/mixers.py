@@ -21,6 +21,7 @@ from pycore.model.delta_mixers import (
 )
 from pycore.model.grouped_mixers import (
     Mixers,
+    read_dots1,
     read_gemma3n,
     read_gpt_oss,
     read_llama4,
@@ -62,6 +63,7 @@ RULES: Final[dict[str, Callable[[ConfigReader], Mixers]]] = {
     "Gemma3nForConditionalGeneration": read_gemma3n,
     "Gemma4ForCausalLM": read_gemma4,
     "Gemma4ForConditionalGeneration": read_gemma4,
+    "Dots1ForCausalLM": read_dots1,
     "GptOssForCausalLM": read_gpt_oss,
     "Llama4ForCausalLM": read_llama4,
     "Llama4ForConditionalGeneration": read_llama4,

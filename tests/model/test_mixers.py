@@ -250,3 +250,11 @@ def test_a_broken_config_names_its_field(
         path = error.field
     assert path.startswith("config")
     assert 0 < count <= 2048
+
+
+def test_dots_has_windows_only_after_the_layers_that_its_config_counts() -> None:
+    """Sixty-two layers without, of sixty-two: transformers' default window of 4,096 is nobody's."""
+    as_published = mixers_of("Dots1ForCausalLM", "dots1", num_hidden_layers=62)
+    assert kinds(as_published) == {"FullAttention": 62}
+    early = mixers_of("Dots1ForCausalLM", "dots1", num_hidden_layers=62, max_window_layers=60)
+    assert kinds(early) == {"FullAttention": 60, "SlidingWindowAttention": 2}
