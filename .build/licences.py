@@ -26,6 +26,7 @@ PAGE = """\
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
+<link rel="icon" href="data:,">
 <title>Licences of what Napkin ships</title>
 <h1>Licences of what Napkin ships</h1>
 <ul>

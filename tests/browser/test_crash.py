@@ -7,23 +7,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, Worker
 
-from tests.browser.core_session import module_url
-from tests.browser.watching import START_MILLISECONDS
+from tests.browser.core_session import load_core, states, wait_for_core
 
-LOAD = """
-async ({ module, timeouts }) => {
-  const { createCore } = await import(new URL(module, document.baseURI));
-  window.states = [];
-  window.core = createCore({
-    timeouts,
-    onState: (state) => {
-      window.states.push(state);
-      document.documentElement.dataset.tried = state;
-    },
-  });
-  window.core.start();
-}
-"""
 MODEL = "llama-3.3-70b-instruct"
 ASK_MANY = f"""
 () => Promise.all([1, 2, 3, 4, 5].map((concurrency) =>
@@ -57,23 +42,15 @@ HANG = """
 def core_page(
     new_context: Callable[..., BrowserContext], base_url: str, site: Path
 ) -> Callable[..., Page]:
-    """Open the page and give it a core of the test's own, with the test's patience."""
+    """Open a page with a core that is ready, and has the test's own patience."""
 
     def make(**timeouts: int) -> Page:
         page = new_context().new_page()
-        page.goto(base_url)
-        page.evaluate(LOAD, {"module": module_url(site, "core"), "timeouts": timeouts})
-        wait_for(page, "ready")
+        load_core(page, site, base_url, **timeouts)
+        wait_for_core(page, "ready")
         return page
 
     return make
-
-
-def wait_for(page: Page, state: str) -> None:
-    """Wait until the test's own core is in a state."""
-    page.locator(f'html[data-tried="{state}"]').wait_for(
-        state="attached", timeout=START_MILLISECONDS
-    )
 
 
 def own_worker(page: Page) -> Worker:
@@ -99,10 +76,10 @@ def test_a_crashed_worker_is_replaced_and_answers_again(core_page: Callable[...,
     """What comes after the crash is answered by the new worker."""
     page = core_page(restartMilliseconds=0)
     own_worker(page).evaluate(CRASH)
-    wait_for(page, "starting")
-    wait_for(page, "ready")
+    wait_for_core(page, "starting")
+    wait_for_core(page, "ready")
     assert page.evaluate("() => window.core.ask({ ask: 'catalogue' })")["ok"] is True
-    assert page.evaluate("() => window.states") == ["starting", "ready", "starting", "ready"]
+    assert states(page) == ["starting", "ready", "starting", "ready"]
 
 
 def test_a_crash_settles_the_call_on_its_way_and_keeps_the_ones_that_wait(
@@ -123,7 +100,7 @@ def test_a_core_that_crashes_again_at_once_is_given_up(core_page: Callable[..., 
     """No endless restarting: it says that it failed, and calls are settled at once."""
     page = core_page(restartMilliseconds=600_000)
     own_worker(page).evaluate(CRASH)
-    wait_for(page, "failed")
+    wait_for_core(page, "failed")
     answer = page.evaluate("() => window.core.ask({ ask: 'catalogue' })")
     assert answer["failure"]["reason"] == "core_crashed"
 

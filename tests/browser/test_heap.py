@@ -1,6 +1,7 @@
 """Answering leaves nothing behind: neither objects in Python nor memory of WebAssembly."""
 
 import json
+from pathlib import Path
 
 from playwright.sync_api import Page
 from worker_memory import memory_of
@@ -19,10 +20,9 @@ def requests(start: int) -> list[str]:
     ]
 
 
-def test_answers_leave_no_memory_behind(page: Page) -> None:
+def test_answers_leave_no_memory_behind(page: Page, site: Path, base_url: str) -> None:
     """After a warm-up that fills what is meant to be kept, a thousand answers add nothing."""
-    page.goto("./")
-    start_bare_worker(page)
+    start_bare_worker(page, site, base_url)
     worker = page.workers[-1]
     ask_bare_worker(page, requests(0))
     before = memory_of(worker)

@@ -12,25 +12,9 @@ from first_answers import first_answers
 from local_server import QuietServer, StaticHandler, start_server
 from playwright.sync_api import Page, expect
 
-from tests.browser.core_session import assets, module_url
-from tests.browser.watching import START_MILLISECONDS, address
+from tests.browser.core_session import assets, load_core, states, wait_for_core
+from tests.browser.watching import address
 
-LOAD = """
-async ({ module, timeouts }) => {
-  const { createCore } = await import(new URL(module, document.baseURI));
-  const seen = { progress: [], states: [] };
-  window.seen = seen;
-  window.core = createCore({
-    timeouts,
-    onProgress: (progress) => seen.progress.push(progress),
-    onState: (state, detail) => {
-      seen.states.push([state, detail]);
-      document.documentElement.dataset.tried = state;
-    },
-  });
-  window.core.start();
-}
-"""
 ASK = "() => window.core.ask({ ask: 'catalogue' })"
 
 
@@ -90,23 +74,12 @@ def refusing_url(
     server.stop()
 
 
-def load(page: Page, site: Path, **timeouts: int) -> None:
-    """Load the core beside the page's own, with other patience."""
-    page.evaluate(LOAD, {"module": module_url(site, "core"), "timeouts": timeouts})
-
-
-def tried(page: Page, state: str) -> None:
-    """Wait until that core is in a state."""
-    page.locator(f'html[data-tried="{state}"]').wait_for(
-        state="attached", timeout=START_MILLISECONDS
-    )
-
-
-def test_progress_counts_every_byte_that_arrives_and_no_other(page: Page, site: Path) -> None:
+def test_progress_counts_every_byte_that_arrives_and_no_other(
+    page: Page, site: Path, base_url: str
+) -> None:
     """It only grows, and ends at the size of the files."""
-    page.goto("./")
-    load(page, site)
-    tried(page, "ready")
+    load_core(page, site, base_url)
+    wait_for_core(page, "ready")
     seen: list[dict[str, int]] = page.evaluate("() => window.seen.progress")
     described = assets(site)
     wasm = site / described["runtime"] / "pyodide.asm.wasm"
@@ -123,15 +96,14 @@ def test_a_missing_file_is_a_failure_that_settles_every_call(
 ) -> None:
     """Pyodide itself would leave callers waiting; and a retry works once the file is back."""
     page = complaining_page
-    page.goto(refusing_url)
-    load(page, site)
+    load_core(page, site, refusing_url)
     answer: dict[str, Any] = page.evaluate(ASK)
     assert answer["ok"] is False
     assert answer["failure"]["reason"] == "core_crashed"
-    tried(page, "failed")
+    wait_for_core(page, "failed")
     go_on.set()
     page.evaluate("() => window.core.retry()")
-    tried(page, "ready")
+    wait_for_core(page, "ready")
     assert page.evaluate(ASK)["ok"] is True
 
 
@@ -141,7 +113,7 @@ def test_the_page_keeps_its_prepared_answer_when_the_core_cannot_load(
     """Without Python the first answer still stands, and the page says what is the matter."""
     page = complaining_page
     page.goto(refusing_url)
-    page.locator('html[data-core="failed"]').wait_for(state="attached")
+    wait_for_core(page, "failed")
     figure = page.locator('data[data-figure="loaded_weights_bytes_per_rank"]').first
     prepared = first_answers()["size"]["result"]["loaded_weights_bytes_per_rank"]
     expect(figure).to_have_attribute("value", str(prepared))
@@ -153,15 +125,13 @@ def test_a_stalled_load_says_so_and_goes_on_when_bytes_come_again(
 ) -> None:
     """Stalled is not failed: what was asked meanwhile is answered."""
     page = complaining_page
-    page.goto(halting_url)
-    load(page, site, stallMilliseconds=500)
+    load_core(page, site, halting_url, stallMilliseconds=500)
     page.evaluate("() => { window.asked = window.core.ask({ ask: 'catalogue' }); }")
-    tried(page, "stalled")
+    wait_for_core(page, "stalled")
     go_on.set()
-    tried(page, "ready")
+    wait_for_core(page, "ready")
     assert page.evaluate("async () => (await window.asked).ok") is True
-    states = [state for state, _ in page.evaluate("() => window.seen.states")]
-    assert states == ["starting", "stalled", "starting", "ready"]
+    assert states(page) == ["starting", "stalled", "starting", "ready"]
 
 
 def test_a_broken_runtime_is_a_failure(complaining_page: Page, site: Path, tmp_path: Path) -> None:
@@ -171,9 +141,8 @@ def test_a_broken_runtime_is_a_failure(complaining_page: Page, site: Path, tmp_p
     (wasm,) = broken.glob("runtime-*/pyodide.asm.wasm")
     wasm.write_bytes(b"\0asm broken")
     server = start_server(broken)
-    complaining_page.goto(address(server))
-    load(complaining_page, site)
-    tried(complaining_page, "failed")
+    load_core(complaining_page, site, address(server))
+    wait_for_core(complaining_page, "failed")
     server.stop()
 
 
@@ -181,7 +150,5 @@ def test_the_site_works_below_any_path(complaining_page: Page, site: Path) -> No
     """GitHub Pages serves a project below its name."""
     server = start_server(site, prefix="/some/project/")
     complaining_page.goto(address(server, "/some/project/"))
-    load(complaining_page, site)
-    tried(complaining_page, "ready")
-    assert complaining_page.evaluate(ASK)["ok"] is True
+    wait_for_core(complaining_page, "ready")
     server.stop()
