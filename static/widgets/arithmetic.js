@@ -8,8 +8,9 @@ export const createArithmetic = (root) => {
   return {
     element: root,
     update({ result, page }) {
-      if (page.panel === "" || !result?.figures) return;
-      each(find(root, "ol"), result.figures, ({ children: [top, formula, numbers] }, shown) => {
+      if (page.panel === "") return;
+      const figures = result?.figures ?? [];
+      each(find(root, "ol"), figures, ({ children: [top, formula, numbers] }, shown) => {
         const [title, badge, source] = top.children;
         setText(title, shown.summary.replaceAll("`", ""));
         set(badge, { class: `badge ${shown.basis}` });
