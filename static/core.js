@@ -10,6 +10,7 @@ const TIMEOUTS = {
   stallMilliseconds: 15_000,
   startMilliseconds: 45_000,
   answerMilliseconds: 60_000,
+  restMilliseconds: 40,
   restartMilliseconds: 5_000,
 };
 
@@ -44,8 +45,11 @@ export function createCore({
   let sequence = 0;
   let loadedBytes = 0;
   let startedAt = Number.NEGATIVE_INFINITY;
+  let movedAt = Number.NEGATIVE_INFINITY;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let watchdog;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let resting;
 
   /** @param {State} next @param {string} [detail] */
   function enter(next, detail = "") {
@@ -128,6 +132,12 @@ export function createCore({
 
   function sendNext() {
     if (state !== "ready" || current || waiting.size === 0) return;
+    clearTimeout(resting);
+    const rest = movedAt + limits.restMilliseconds - performance.now();
+    if (!waiting.has(FIRST) && rest > 0) {
+      resting = setTimeout(sendNext, rest);
+      return;
+    }
     const channel = waiting.has(FIRST) ? FIRST : [...waiting.keys()][0];
     current = waiting.get(channel ?? "") ?? null;
     if (!current || !worker) return;
@@ -181,6 +191,7 @@ export function createCore({
       if (state === "failed") return Promise.resolve(crashed("the core is not running"));
       return new Promise((settle) => {
         const channel = request.ask ?? FIRST;
+        if (channel === FIRST) movedAt = performance.now();
         waiting.get(channel)?.settle(null);
         waiting.delete(channel);
         waiting.set(channel, { text: JSON.stringify(request), channel, settle });

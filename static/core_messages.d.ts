@@ -25,6 +25,8 @@ export interface Timeouts {
   startMilliseconds: number;
   /** One answer takes so long: it will not come. */
   answerMilliseconds: number;
+  /** Sizing asked so lately holds back what follows it: the hand may still be moving. */
+  restMilliseconds: number;
   /** A worker that crashes sooner than this after a restart is not restarted again. */
   restartMilliseconds: number;
 }

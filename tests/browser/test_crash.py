@@ -29,6 +29,27 @@ async () => {{
   return order;
 }}
 """
+ASK_WHILE_MOVING = f"""
+async () => {{
+  const scenario = {{ model: "{MODEL}", accelerator: "h100-sxm-80gb", tensor_parallel_size: 4 }};
+  const knobs = [];
+  for (const concurrency of [1, 2, 3]) {{
+    await window.core.ask({{ ...scenario, concurrency }});
+    knobs.push(window.core.ask({{ ...scenario, concurrency, ask: "knobs" }}));
+  }}
+  return (await Promise.all(knobs)).map((answer) => answer?.ok ?? null);
+}}
+"""
+COUNT_ANSWERS = """
+() => {
+  const post = self.postMessage;
+  self.numAnswers = 0;
+  self.postMessage = (message) => {
+    if ("text" in message) self.numAnswers += 1;
+    post.call(self, message);
+  };
+}
+"""
 CRASH = "() => { setTimeout(() => { throw new Error('as if WebAssembly had trapped'); }); }"
 HANG = """
 () => {
@@ -70,6 +91,16 @@ def test_sizing_goes_before_what_waits(core_page: Callable[..., Page]) -> None:
     order: list[Any] = core_page().evaluate(ASK_IN_LINE)
     assert [name for name, _ in order] == ["model", "size", "knobs", "frontier"]
     assert all(ok for _, ok in order)
+
+
+def test_what_follows_a_sizing_is_not_begun_while_the_hand_moves(
+    core_page: Callable[..., Page],
+) -> None:
+    """Three moves cost three sizings and one table of knobs, so the next move never waits for one."""
+    page = core_page(restMilliseconds=2_000)
+    own_worker(page).evaluate(COUNT_ANSWERS)
+    assert page.evaluate(ASK_WHILE_MOVING) == [None, None, True]
+    assert own_worker(page).evaluate("() => self.numAnswers") == 4
 
 
 def test_a_crashed_worker_is_replaced_and_answers_again(core_page: Callable[..., Page]) -> None:
