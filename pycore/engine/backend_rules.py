@@ -151,7 +151,9 @@ def _flashinfer_mla_sparse_sm120(needs: AttentionNeeds, _: Capability) -> bool:
 
 
 def _diffkv_flash_attn(needs: AttentionNeeds, gpu: Capability) -> bool:
-    return gpu[0] == 9 and flash_attn_serves(needs, gpu)
+    """Fp8 on Hopper alone: Blackwell's version has no such cache in heads of this width."""
+    quantized = ("fp8", "fp8_e4m3") if gpu[0] == 9 else ()
+    return is_half_precision(needs) and needs.kv_cache_dtype in (*HIGH_PRECISION, *quantized)
 
 
 Candidates = Sequence[tuple[Backend, Serves]]
@@ -165,10 +167,11 @@ GROUPED: Final[Candidates] = (
 GROUPED_WIDE: Final[Candidates] = ((WIDE_FLASH_ATTN, flash_attn_serves), *GROUPED[1:])
 GROUPED_BLACKWELL: Final[Candidates] = (GROUPED[1], GROUPED[0], *GROUPED[2:])
 
-DIFFERING_WIDTHS: Final[Candidates] = (
-    (FLASH_ATTN_DIFFKV, _diffkv_flash_attn),
-    (TRITON_ATTN_DIFFKV, _triton),
-)
+# Where there is a FlashAttention for heads whose values are narrower, Triton is not asked.
+DIFFERING_WIDTHS: Final[dict[int, Candidates]] = {
+    9: ((FLASH_ATTN_DIFFKV, _diffkv_flash_attn),),
+    10: ((FLASH_ATTN_DIFFKV, _diffkv_flash_attn),),
+}
 LATENT: Final[dict[int, Candidates]] = {
     9: ((FLASH_ATTN_MLA, _flash_attn_mla), (FLASHMLA, _latent), (TRITON_MLA, _latent)),
     10: (
@@ -194,7 +197,7 @@ def candidates(needs: AttentionNeeds, gpu: Capability) -> Candidates:
         case "grouped":
             return _grouped(needs, gpu)
         case "differing_widths":
-            return DIFFERING_WIDTHS
+            return DIFFERING_WIDTHS.get(gpu[0], ((TRITON_ATTN_DIFFKV, _triton),))
         case "latent":
             return LATENT.get(gpu[0], ((TRITON_MLA, _latent),))
         case "sparse_latent":

@@ -79,6 +79,17 @@ def test_plain_latent_attention_has_no_packed_format() -> None:
         choose_backend(replace(DEEPSEEK, kv_cache_dtype="fp8_ds_mla"), HOPPER, None)
 
 
+def test_narrower_values_have_no_fp8_cache_on_blackwell() -> None:
+    """MiMo-V2-Flash keeps fp8 on Hopper; on B200 the engine stops at it. Source: vLLM 0.33.0."""
+    needs = replace(LLAMA, kind="differing_widths", head_size=192)
+    quantized = replace(needs, kv_cache_dtype="fp8")
+    assert choose_backend(quantized, HOPPER, None).name == "FLASH_ATTN_DIFFKV"
+    assert choose_backend(needs, BLACKWELL, None).name == "FLASH_ATTN_DIFFKV"
+    assert choose_backend(quantized, ADA, None).name == "TRITON_ATTN_DIFFKV"
+    with pytest.raises(NoAttentionBackendError):
+        choose_backend(quantized, BLACKWELL, None)
+
+
 def test_turboquant_has_no_windows() -> None:
     """Mistral 7B v0.1 does not start with a TurboQuant cache. Source: vLLM 0.33.0's own choice."""
     with pytest.raises(NoAttentionBackendError):
