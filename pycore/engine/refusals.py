@@ -16,7 +16,7 @@ from pycore.engine.quantised_shards import shard_error
 from pycore.engine.shards import Ranks, ranks_of
 from pycore.engine.vllm import Settings, has_bfloat16
 from pycore.hardware.accelerators import Accelerator
-from pycore.model.layers import MoeMlp
+from pycore.model.layers import MoeMlp, SlidingWindowAttention
 from pycore.model.model import Model, distinct_layers
 from pycore.model.parameters import layer_tensors
 from pycore.model.tensors import Linear, Split, Tensor, Vector
@@ -62,6 +62,7 @@ def shape_refusals(
         odd_heads(scenario, model),
         too_many(scenario),
         context_parallel(scenario, model),
+        parted_windows(scenario, model),
         odd_kv_heads(scenario, model),
         odd_vocabulary(scenario, model),
         odd_shards(scenario, model),
@@ -200,6 +201,20 @@ def context_parallel(scenario: Scenario, model: Model) -> Refusal | None:
         )
     else:
         return None
+    return Refusal("context_parallel", message, "decode_context_parallel_size", (1,))
+
+
+def parted_windows(scenario: Scenario, model: Model) -> Refusal | None:
+    """Windows whose tokens ranks would share; those kept in full may be shared.
+
+    Source: vLLM 0.33.0, v1/kv_cache_interface.py, SlidingWindowSpec.max_memory_usage_bytes.
+    """
+    dcp = scenario.decode_context_parallel_size
+    if dcp == 1 or scenario.disable_hybrid_kv_cache_manager:
+        return None
+    if not any(isinstance(layer.mixer, SlidingWindowAttention) for layer in model.layers):
+        return None
+    message = "AssertionError: DCP not support sliding window."
     return Refusal("context_parallel", message, "decode_context_parallel_size", (1,))
 
 
