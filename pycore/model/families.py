@@ -99,7 +99,7 @@ FAMILIES: Final[dict[str, Family]] = {
         qkv_bias=BIAS, output_bias=BIAS, qk_norm="full", transformers_backend=True
     ),
     "CohereForCausalLM": Family(
-        norm_on_every_stage=True,
+        ends_on_every_stage=True,
         qkv_bias=BIAS,
         output_bias=BIAS,
         qk_norm="full_split",
@@ -122,6 +122,7 @@ FAMILIES: Final[dict[str, Family]] = {
     "MixtralForCausalLM": Family(ends_on_every_stage=True, moe=Moe(width=("intermediate_size",))),
     "Qwen2MoeForCausalLM": Family(
         qkv_bias=Flag("qkv_bias", default=True),
+        ends_on_every_stage=True,
         moe=Moe(
             shared_width=("shared_expert_intermediate_size",),
             shared_gate=True,
@@ -203,7 +204,7 @@ FAMILIES: Final[dict[str, Family]] = {
     ),
     "Gemma3ForCausalLM": GEMMA3,
     "Cohere2ForCausalLM": Family(
-        norm_on_every_stage=True, num_norms=1, tied_default=True, prefer_model_max_length=True
+        ends_on_every_stage=True, num_norms=1, tied_default=True, prefer_model_max_length=True
     ),
     "Exaone4ForCausalLM": Family(qk_norm="head"),
     "Olmo3ForCausalLM": Family(

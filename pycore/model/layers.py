@@ -40,9 +40,6 @@ class FullAttention:
     unfolded_from: LatentAttention | None = None
     """The latent attention whose keys and values are unfolded and kept at full width (MiniCPM3);
     its weights take the place of those of the other fields."""
-    kv_rows_even: bool = False
-    """Ranks beyond the key-value heads divide a head's rows instead of holding copies of it: so
-    it is where an engine runs transformers' own classes."""
     values_are_keys: bool = False
     """The checkpoint has no values of its own: the engine loads the keys twice (Gemma 4)."""
     queries_only: bool = False

@@ -122,12 +122,10 @@ def index_rows(attention: FullAttention) -> tuple[Rows, ...]:
 
 
 def key_value_rows(attention: FullAttention) -> tuple[Rows, ...]:
-    """The rows of keys and of values, by heads where the engine keeps heads whole."""
+    """The rows of keys and of values, by heads: a rank beyond them holds a copy of one."""
     if attention.queries_only:
         return ()
     kv_heads, key, value = attention.num_key_value_heads, attention.head_dim, attention.v_head_dim
-    if attention.kv_rows_even:
-        return Rows(kv_heads * key), Rows(kv_heads * value)
     return (
         Rows(kv_heads * key, Split.KV_HEADS, key),
         Rows(kv_heads * value, Split.KV_HEADS, value, counts=not attention.values_are_keys),

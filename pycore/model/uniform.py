@@ -86,7 +86,6 @@ def read_family_mixers(text: ConfigReader, family: Family, architecture: str) ->
             qkv_bias=qkv_bias,
             output_bias=output_bias,
             qk_norm=family.qk_norm if has_norm else "none",
-            kv_rows_even=family.transformers_backend,
         )
 
     return dressed(RULES.get(architecture, read_uniform_mixers)(text), dress)

@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 
 from pycore.engine.shards import Ranks, layers_by_stage
 from pycore.model.catalogue import model_from_catalogue
+from pycore.model.hf_config import read_model
 from pycore.model.layers import FullAttention
 from pycore.sizing.weights import stage_weights
+from tests.golden.builds import read_lines
 
 ONE = Ranks(1, 1, 1, enable_expert_parallel=False)
 
@@ -96,3 +98,27 @@ def test_a_tied_embedding_is_on_both_ends_of_a_pipeline() -> None:
     held = [stage.bytes_by_component.get("embedding", 0) for stage in stages]
     assert held[0] == held[-1] == 128_256 * 2048 * 2
     assert held[1:-1] == [0, 0]
+
+
+def test_kv_heads_are_replicated_in_transformers_own_classes_too() -> None:
+    """SmolLM3 has 4 KV heads: its projections are fused as any other's, and eight ranks copy them.
+
+    Source: vLLM 0.33.0's own model class, built on the meta device with transformers 5.20.2, which
+    it asks for: 787,911,744 bytes.
+    """
+    model = model_from_catalogue("smollm3-3b", "")
+    (stage,) = stage_weights(model, replace(ONE, tensor_parallel_size=8), "bfloat16", None)
+    assert stage.num_bytes == 787_911_744
+
+
+def test_qwen2_moe_keeps_both_ends_on_every_stage() -> None:
+    """Its class asks no stage which one it is: embedding, head and last norm are on all four.
+
+    Source: vLLM 0.33.0's own model class, built on the meta device: 30,346,339,440 bytes each.
+    """
+    (content,) = (
+        row["content"] for row in read_lines("configs") if row["config"] == "Qwen2-MoE-57B-A14B"
+    )
+    model = read_model(content)
+    stages = stage_weights(model, replace(ONE, pipeline_parallel_size=4), "bfloat16", None)
+    assert [stage.num_bytes for stage in stages] == [30_346_339_440] * 4
