@@ -215,7 +215,7 @@ ERRORS = [
     ),
     (
         "disk_full",
-        "OSError: [Errno 28] No space left on device: '/root/.cache/huggingface'",
+        "OSError: [Errno 28] No space left on device: '/home/vllm/.cache/huggingface'",
         ["GiB"],
     ),
     (

@@ -177,7 +177,7 @@ def test_a_drivers_name_means_one_accelerator_or_none(name: str, expected: str |
         ("META-LLAMA/llama-3.3-70b-instruct", "llama-3.3-70b-instruct"),
         ("/mnt/models/Llama-3.3-70B-Instruct/", "llama-3.3-70b-instruct"),
         (
-            "/root/.cache/huggingface/hub/models--meta-llama--Llama-3.3-70B-Instruct/snapshots/6f6",
+            "/home/vllm/.cache/huggingface/hub/models--meta-llama--Llama-3.3-70B-Instruct/snapshots/6f6",
             "llama-3.3-70b-instruct",
         ),
         ("someone/Llama-3.3-70B-Instruct-abliterated", None),
