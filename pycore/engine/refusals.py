@@ -66,6 +66,7 @@ def shape_refusals(
         odd_kv_heads(scenario, model),
         odd_vocabulary(scenario, model),
         odd_shards(scenario, model),
+        no_experts(scenario, model),
         odd_quantised_shards(scenario, model, settings, accelerator),
         too_many_stages(scenario, model),
     )
@@ -312,6 +313,21 @@ def odd_shards(scenario: Scenario, model: Model) -> Refusal | None:
         if refusal is not None:
             return refusal
     return few_experts(scenario, model, size)
+
+
+def no_experts(scenario: Scenario, model: Model) -> Refusal | None:
+    """Expert parallelism of a model that has no experts.
+
+    Source: vLLM 0.33.0, config/model.py, _verify_with_expert_parallelism.
+    """
+    if not scenario.enable_expert_parallel:
+        return None
+    if any(isinstance(layer.feed_forward, MoeMlp) for layer in model.layers):
+        return None
+    message = (
+        "Number of experts in the model must be greater than 0 when expert parallelism is enabled."
+    )
+    return Refusal("indivisible_other", message, "enable_expert_parallel", (False,))
 
 
 def few_experts(scenario: Scenario, model: Model, size: int) -> Refusal | None:

@@ -1,0 +1,46 @@
+"""What the engine refuses before it has loaded a byte.
+
+Source of the expected words: vLLM 0.33.0's own configuration and planning, asked for these builds.
+"""
+
+import json
+from typing import Any
+
+import pytest
+
+from pycore.bridge import answer
+
+
+def refusals(model: str, **changes: Any) -> list[tuple[str, str]]:
+    """Kind and words of everything that stands in the way."""
+    request = {"model": model, "accelerator": "h100-sxm-80gb", "accelerators_per_node": 64}
+    result = json.loads(answer(json.dumps(request | changes)))["result"]
+    return [(refusal["kind"], refusal["message"]) for refusal in result["refusals"]]
+
+
+NO_EXPERTS = (
+    "indivisible_other",
+    "Number of experts in the model must be greater than 0 when expert parallelism is enabled.",
+)
+PARTED_WINDOW = ("context_parallel", "AssertionError: DCP not support sliding window.")
+
+
+@pytest.mark.parametrize(
+    ("model", "refused"),
+    [("llama-3.1-8b-instruct", True), ("granite-4.0-micro", True), ("qwen3-30b-a3b", False)],
+)
+def test_expert_parallelism_is_refused_where_there_are_no_experts(
+    model: str, *, refused: bool
+) -> None:
+    """A dense model does not start with it."""
+    found = refusals(model, tensor_parallel_size=2, enable_expert_parallel=True)
+    assert refused == (NO_EXPERTS in found)
+    assert NO_EXPERTS not in refusals(model, tensor_parallel_size=2)
+
+
+def test_ranks_do_not_share_the_tokens_of_a_window() -> None:
+    """MiMo-V2-Flash has four KV heads, so that two of eight ranks could share a request."""
+    parted = {"tensor_parallel_size": 8, "decode_context_parallel_size": 2}
+    assert PARTED_WINDOW in refusals("mimo-v2-flash", **parted)
+    whole = refusals("mimo-v2-flash", **parted, disable_hybrid_kv_cache_manager=True)
+    assert PARTED_WINDOW not in whole
