@@ -74,6 +74,11 @@ def windows_as_full_attention(layers: Sequence[LayerSpecs]) -> list[LayerSpecs]:
         if isinstance(run.spec, FullAttentionSpec | MLAAttentionSpec)
     }
     promoted = list(layers)
+    if full_block_sizes and any(map(_is_latent_window, layers)):
+        # DeepSeek-V4's: the engine fails at copying such a window into a full layer's spec.
+        raise PagesDoNotUnifyError(
+            "the hybrid KV cache manager is off, and latent windows cannot be kept whole"
+        )
     if full_block_sizes:
         one_size = full_block_sizes.pop() if len(full_block_sizes) == 1 else None
         promoted = merged([replace(run, spec=_kept_whole(run.spec, one_size)) for run in layers])
@@ -103,6 +108,10 @@ def full_allocation_helps(layers: Sequence[LayerSpecs]) -> bool:
         and any(isinstance(spec, MLAAttentionSpec) for spec in specs)
         and not any(isinstance(spec, ChunkedLocalAttentionSpec) for spec in specs)
     )
+
+
+def _is_latent_window(run: LayerSpecs) -> bool:
+    return isinstance(run.spec, SlidingWindowSpec) and isinstance(run.spec.pages, MLAAttentionSpec)
 
 
 def _num_window_sizes(layers: Sequence[LayerSpecs]) -> int:

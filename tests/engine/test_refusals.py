@@ -44,3 +44,9 @@ def test_ranks_do_not_share_the_tokens_of_a_window() -> None:
     assert PARTED_WINDOW in refusals("mimo-v2-flash", **parted)
     whole = refusals("mimo-v2-flash", **parted, disable_hybrid_kv_cache_manager=True)
     assert PARTED_WINDOW not in whole
+
+
+def test_deepseek_v4_needs_the_hybrid_manager() -> None:
+    """Its windows are of latent vectors, which the engine cannot keep whole."""
+    off = {"tensor_parallel_size": 4, "disable_hybrid_kv_cache_manager": True}
+    assert [kind for kind, _ in refusals("deepseek-v4-flash", **off)] == ["no_attention_backend"]
