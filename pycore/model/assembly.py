@@ -50,7 +50,6 @@ class Surroundings:
     ends_on_every_stage: bool = False
     embedding_on_every_stage: bool = False
     head_on_every_stage: bool = False
-    norm_on_every_stage: bool = False
     outer_tensors: tuple[OuterTensor, ...] = ()
     supports_pipeline: bool = True
     names: ModuleNames = DECODER
@@ -91,7 +90,6 @@ def assemble(source: Source, layers: tuple[Layer, ...], around: Surroundings) ->
         ends_on_every_stage=around.ends_on_every_stage,
         embedding_on_every_stage=around.embedding_on_every_stage,
         head_on_every_stage=around.head_on_every_stage,
-        norm_on_every_stage=around.norm_on_every_stage,
         reads_pictures_both_ways=is_mm_prefix_lm(reader),
         least_batched_tokens=least_batched_tokens(reader),
         outer_tensors=around.outer_tensors,

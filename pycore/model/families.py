@@ -41,7 +41,7 @@ LLAMA4: Final = Family(
 )
 CHATGLM: Final = Family(rope=half_rope, ends_on_every_stage=True)
 FALCON: Final = Family(
-    norm_on_every_stage=True,
+    ends_on_every_stage=True,
     qkv_bias=Flag("bias"),
     output_bias=Flag("bias"),
     mlp_bias=Flag("bias"),
@@ -67,7 +67,7 @@ GEMMA3: Final = Family(
     tied_default=True,
     rope=gemma3_rope,
     scales_embeddings=True,
-    norm_on_every_stage=True,
+    ends_on_every_stage=True,
 )
 
 FAMILIES: Final[dict[str, Family]] = {
@@ -84,7 +84,9 @@ FAMILIES: Final[dict[str, Family]] = {
     ),
     "MistralForCausalLM": Family(),
     "Phi3ForCausalLM": Family(),
-    "InternLM2ForCausalLM": Family(qkv_bias=Flag("bias"), output_bias=Flag("bias")),
+    "InternLM2ForCausalLM": Family(
+        ends_on_every_stage=True, qkv_bias=Flag("bias"), output_bias=Flag("bias")
+    ),
     "InternLM3ForCausalLM": Family(
         qkv_bias=Flag("qkv_bias"), output_bias=Flag("bias"), mlp_bias=Flag("bias")
     ),
@@ -109,7 +111,7 @@ FAMILIES: Final[dict[str, Family]] = {
         prefer_model_max_length=True,
     ),
     "GemmaForCausalLM": Family(
-        norm_on_every_stage=True,
+        ends_on_every_stage=True,
         qkv_bias=BIAS,
         output_bias=BIAS,
         tied_default=True,
@@ -195,7 +197,7 @@ FAMILIES: Final[dict[str, Family]] = {
     "ExaoneForCausalLM": LLAMA,
     "MiniCPMForCausalLM": Family(ends_on_every_stage=True, tied_default=True),
     "Gemma2ForCausalLM": Family(
-        norm_on_every_stage=True,
+        ends_on_every_stage=True,
         qkv_bias=BIAS,
         output_bias=BIAS,
         num_norms=4,

@@ -63,7 +63,6 @@ class Family:
     moe: Moe | None = None
     tied_default: bool = False
     ends_on_every_stage: bool = False
-    norm_on_every_stage: bool = False
     ties_break_pipeline: bool = False
     """The class cannot tie its head to an embedding on another stage (ERNIE 4.5)."""
     transformers_backend: bool = False

@@ -46,7 +46,7 @@ def read_gemma4_model(reader: ConfigReader, architecture: str, name: str) -> Mod
     around = Surroundings(
         rotary_tables=read_tables(text, mixers),
         tie_word_embeddings=reader.flag("tie_word_embeddings", default=True),
-        norm_on_every_stage=True,
+        ends_on_every_stage=True,
         outer_tensors=(
             *(gemma4_towers(reader, text) if sees else ()),
             *input_tensors(text),

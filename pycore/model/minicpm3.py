@@ -29,6 +29,7 @@ def read_minicpm3(reader: ConfigReader, architecture: str, name: str) -> Model:
     around = Surroundings(
         rotary_tables=(table,),
         tie_word_embeddings=text.flag("tie_word_embeddings", default=True),
+        ends_on_every_stage=True,
     )
     layers = (layer,) * read_num_layers(text)
     return assemble(Source(reader, text, architecture, name), layers, around)

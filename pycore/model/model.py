@@ -39,7 +39,6 @@ class Model:
     """Every pipeline stage holds embedding, head and final norm, whether it uses them or not."""
     embedding_on_every_stage: bool = False
     head_on_every_stage: bool = False
-    norm_on_every_stage: bool = False
     supports_pipeline: bool = True
     """Whether the engine's class can be dealt to the stages of a pipeline."""
     extra_buffer_bytes: int = 0

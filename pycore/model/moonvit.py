@@ -63,30 +63,33 @@ def read_moonvit(vision: ConfigReader, text_width: int, *, is_second: bool) -> M
 
 
 def moonvit_tensors(tower: MoonVit) -> Iterator[OuterTensor]:
-    """Every tensor of the tower and its projector, and the table of times that is computed."""
+    """Every tensor of the tower and its projector, and the table of times that is computed.
+
+    All are on the first stage of a pipeline.
+    Source: vLLM 0.33.0, models/interfaces.py, _mark_tower_model.
+    """
+    place = Place.FIRST
     norm = tower.hidden_size * (1 if tower.is_second else 2)
     height, width, times = tower.grid
     patch = CHANNELS * tower.patch_size**2 * tower.hidden_size
     bias = tower.hidden_size if tower.has_bias else 0
-    yield around(Vector("tower", "vision_tower.patch_embed.proj", patch + bias))
     learnt = height * width * tower.hidden_size
-    yield around(Vector("tower", "vision_tower.patch_embed.pos_emb", learnt))
+    for tensor in (
+        Vector("tower", "vision_tower.patch_embed.proj", patch + bias),
+        Vector("tower", "vision_tower.patch_embed.pos_emb", learnt),
+        Vector("tower", "vision_tower.encoder.final_layernorm", norm),
+        *projector_tensors(tower),
+    ):
+        yield OuterTensor(tensor, place=place)
     for tensor in block_tensors(tower, norm):
-        yield OuterTensor(tensor, tower.num_layers)
-    yield around(Vector("tower", "vision_tower.encoder.final_layernorm", norm))
-    yield from map(around, projector_tensors(tower))
+        yield OuterTensor(tensor, tower.num_layers, place)
     time_table = Vector(
         "buffers",
         "vision_tower.patch_embed.pos_emb.time_weight",
         times * tower.hidden_size,
         dtype="float32" if tower.is_second else None,
     )
-    yield OuterTensor(time_table, in_checkpoint=False)
-
-
-def around(tensor: Tensor) -> OuterTensor:
-    """One tensor, on every stage of a pipeline."""
-    return OuterTensor(tensor, place=Place.EVERY)
+    yield OuterTensor(time_table, place=place, in_checkpoint=False)
 
 
 def block_tensors(tower: MoonVit, norm: int) -> Iterator[Tensor]:

@@ -55,7 +55,6 @@ def read_decoder(
         rotary_tables=read_tables(text, family, mixers),
         tie_word_embeddings=tied,
         ends_on_every_stage=family.ends_on_every_stage,
-        norm_on_every_stage=family.norm_on_every_stage,
         supports_pipeline=not (tied and family.ties_break_pipeline),
         outer_tensors=outer_tensors + family_tensors(family),
         names=names,

@@ -170,7 +170,7 @@ def outer_held(
         yield plainly("lm_head", kept)
         if model.head_bias:
             yield plainly("lm_head", rows * width)
-    if is_last or everywhere or model.norm_on_every_stage:
+    if is_last or everywhere:
         yield plainly("norm", model.final_norm_size * width)
     yield plainly("buffers", model.extra_buffer_bytes)
 
