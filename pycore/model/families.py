@@ -35,6 +35,7 @@ LLAMA4: Final = Family(
         num_experts=("num_local_experts",),
         width=("intermediate_size",),
         shared_as_wide=True,
+        shared_is_whole_in_sequence=True,
         shared_name="feed_forward.shared_expert",
         interleave="interleave_moe_layer_step",
     ),

@@ -26,6 +26,8 @@ class Moe:
     shared_width: tuple[str, ...] = ()
     shared_as_wide: bool = False
     """One shared expert, as wide as each routed one (Llama 4)."""
+    shared_is_whole_in_sequence: bool = False
+    """Each rank holds it whole where tokens are divided instead (layers.MoeMlp)."""
     shared_gate: bool = False
     shared_name: str = "mlp.shared_experts"
     router_bias: Flag | bool = False

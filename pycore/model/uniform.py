@@ -196,6 +196,7 @@ def read_moe(reader: ConfigReader, moe: Moe) -> MoeMlp:
         num_experts_per_tok=uniform_integer(reader, moe.experts_per_tok),
         moe_intermediate_size=width,
         shared_intermediate_size=shared,
+        shared_is_whole_in_sequence=moe.shared_is_whole_in_sequence,
         shared_expert_gate=moe.shared_gate and shared > 0,
         router_bias=resolve(reader, moe.router_bias),
         router_dtype=moe.router_dtype,
