@@ -15,8 +15,10 @@ from typing import Final
 from pycore.engine.attention_needs import AttentionNeeds, Capability
 from pycore.engine.backend_rules import (
     COMPRESSED,
+    FLASHINFER,
     FLASHINFER_MLA_SPARSE_SM120,
     FLASHMLA_SPARSE,
+    TURBOQUANT,
     Backend,
     candidates,
 )
@@ -55,6 +57,14 @@ def common_block_size(backends: Iterable[Backend]) -> int:
         return DEFAULT_BLOCK_SIZE
     sizes = itertools.product(*(backend.block_sizes for backend in distinct))
     return min(math.lcm(*combination) for combination in sizes)
+
+
+def share_a_layout(backends: Iterable[Backend], gpu: Capability) -> bool:
+    """Whether all can read blocks laid out in one way: TurboQuant not beside Blackwell's FlashInfer.
+
+    Source: vLLM 0.33.0, v1/attention/backends/utils.py, get_supported_kv_cache_layouts.
+    """
+    return gpu[0] != 10 or not {FLASHINFER, TURBOQUANT} <= set(backends)
 
 
 def kv_cache_dtype_of(backend: Backend, kv_cache_dtype: str) -> str:

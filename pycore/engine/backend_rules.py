@@ -156,6 +156,11 @@ def _diffkv_flash_attn(needs: AttentionNeeds, gpu: Capability) -> bool:
     return is_half_precision(needs) and needs.kv_cache_dtype in (*HIGH_PRECISION, *quantized)
 
 
+def _compressed(needs: AttentionNeeds, _: Capability) -> bool:
+    """DeepSeek-V4 packs its vectors in fp8, whichever way it is asked for."""
+    return needs.kv_cache_dtype == "auto" or needs.kv_cache_dtype.startswith("fp8")
+
+
 Candidates = Sequence[tuple[Backend, Serves]]
 
 GROUPED: Final[Candidates] = (
@@ -203,7 +208,7 @@ def candidates(needs: AttentionNeeds, gpu: Capability) -> Candidates:
         case "sparse_latent":
             return SPARSE_LATENT.get(gpu[0], ())
         case "compressed":
-            return ((COMPRESSED, lambda *_: True),)
+            return ((COMPRESSED, _compressed),)
 
 
 def _grouped(needs: AttentionNeeds, gpu: Capability) -> Candidates:

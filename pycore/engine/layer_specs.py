@@ -14,9 +14,11 @@ from typing import Final
 from pycore import dtypes
 from pycore.engine.attention_backends import (
     DEFAULT_BLOCK_SIZE,
+    NoAttentionBackendError,
     choose_backend,
     common_block_size,
     kv_cache_dtype_of,
+    share_a_layout,
 )
 from pycore.engine.backend_rules import BLOCK_SPARSE, COMPRESSED, INDEXER, Backend
 from pycore.engine.cache_settings import Blocks, CacheSettings
@@ -141,6 +143,8 @@ def with_backends(runs: Sequence[Run], settings: CacheSettings) -> tuple[list[Ru
             backends.append(INDEXER)
         if isinstance(run.mixer, FullAttention) and run.mixer.block_indexer:
             backends.append(BLOCK_SPARSE)
+        if not share_a_layout(backends, settings.compute_capability):
+            raise NoAttentionBackendError(asks)
     return resolved, list(dict.fromkeys(backends))
 
 

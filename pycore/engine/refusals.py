@@ -24,6 +24,7 @@ from pycore.scenario import Scenario
 from pycore.units import gib, round_up
 
 LARGEST_TENSOR_PARALLEL: Final = 128
+HALF_PRECISION: Final = ("float16", "bfloat16")
 MORE_ROOM: Final = (
     "Try increasing `gpu_memory_utilization` (which also controls CPU memory on the CPU backend) "
     "or decreasing `max_model_len` when initializing the engine. See "
@@ -58,6 +59,7 @@ def shape_refusals(
         over_long(settings, model),
         few_batched_tokens(settings),
         dtype_missing(settings, accelerator),
+        other_cache_dtype(settings),
         quantisation_refused(scenario, model, settings, accelerator),
         odd_heads(scenario, model),
         too_many(scenario),
@@ -117,6 +119,22 @@ def dtype_missing(settings: Settings, accelerator: Accelerator) -> Refusal | Non
         "--dtype=half.",
         "dtype",
     )
+
+
+def other_cache_dtype(settings: Settings) -> Refusal | None:
+    """A cache in the other half-precision type than the model's.
+
+    Source: vLLM 0.33.0, config/vllm.py, _reject_mismatched_float_kv_cache.
+    """
+    cache, own = settings.kv_cache_dtype, settings.dtype
+    if cache not in HALF_PRECISION or cache == own:
+        return None
+    allowed = f"`auto` or `{own}`" if own in HALF_PRECISION else "`auto`"
+    message = (
+        f'kv_cache_dtype="{cache}" is incompatible with dtype="{own}". Please set '
+        f"`--kv-cache-dtype` to {allowed}."
+    )
+    return Refusal("no_attention_backend", message, "kv_cache_dtype")
 
 
 def capability_text(accelerator: Accelerator) -> str:
@@ -180,6 +198,10 @@ def context_parallel(scenario: Scenario, model: Model) -> Refusal | None:
             "decode_context_parallel_size",
         )
     kv_heads = model.num_key_value_heads
+    if model.num_attention_heads == 0:
+        # The engine divides by the KV heads that a model of states alone does not have.
+        message = "ZeroDivisionError: integer division or modulo by zero"
+        return Refusal("context_parallel", message, "decode_context_parallel_size", (1,))
     if kv_heads == 0:
         return None
     if size <= kv_heads:

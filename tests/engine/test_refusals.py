@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from pycore.bridge import answer
+from tests.golden.builds import read_lines
 
 
-def refusals(model: str, **changes: Any) -> list[tuple[str, str]]:
+def refusals(model: str | None = None, **changes: Any) -> list[tuple[str, str]]:
     """Kind and words of everything that stands in the way."""
     request = {"model": model, "accelerator": "h100-sxm-80gb", "accelerators_per_node": 64}
     result = json.loads(answer(json.dumps(request | changes)))["result"]
@@ -50,3 +51,42 @@ def test_deepseek_v4_needs_the_hybrid_manager() -> None:
     """Its windows are of latent vectors, which the engine cannot keep whole."""
     off = {"tensor_parallel_size": 4, "disable_hybrid_kv_cache_manager": True}
     assert [kind for kind, _ in refusals("deepseek-v4-flash", **off)] == ["no_attention_backend"]
+
+
+def test_a_cache_is_not_kept_in_the_other_half_precision_type() -> None:
+    """``--kv-cache-dtype float16`` of a bfloat16 model; ``bfloat16`` is the same as auto."""
+    message = (
+        'kv_cache_dtype="float16" is incompatible with dtype="bfloat16". Please set '
+        "`--kv-cache-dtype` to `auto` or `bfloat16`."
+    )
+    found = refusals("llama-3.1-8b-instruct", dtype="bfloat16", kv_cache_dtype="float16")
+    assert ("no_attention_backend", message) in found
+    assert not refusals(
+        "llama-3.1-8b-instruct", dtype="bfloat16", kv_cache_dtype="bfloat16", max_model_len=8192
+    )
+
+
+@pytest.mark.parametrize(
+    ("dtype", "refused"), [("nvfp4", True), ("int8_per_token_head", True), ("fp8", False)]
+)
+def test_deepseek_v4_packs_its_vectors_in_fp8_alone(dtype: str, *, refused: bool) -> None:
+    """Any fp8 will do; nothing else is read by its kernels."""
+    found = refusals("deepseek-v4-flash", tensor_parallel_size=4, kv_cache_dtype=dtype)
+    assert refused == any(kind == "no_attention_backend" for kind, _ in found)
+
+
+def test_turboquant_shares_no_layout_with_flashinfer_on_blackwell() -> None:
+    """The first and last layers stay in the model's type, and FlashInfer reads them on B200."""
+    quantized = {"kv_cache_dtype": "turboquant_4bit_nc", "max_model_len": 8192}
+    assert not refusals("llama-3.1-8b-instruct", **quantized)
+    found = refusals("llama-3.1-8b-instruct", **quantized, accelerator="b200-sxm")
+    assert [kind for kind, _ in found] == ["no_attention_backend"]
+
+
+def test_states_alone_leave_nothing_to_share_between_ranks() -> None:
+    """The engine stumbles over a model without KV heads."""
+    (mamba,) = (row["content"] for row in read_lines("configs") if row["config"] == "mamba2-2.7b")
+    parted = {"tensor_parallel_size": 2, "decode_context_parallel_size": 2}
+    assert refusals(config=mamba, **parted) == [
+        ("context_parallel", "ZeroDivisionError: integer division or modulo by zero")
+    ]
