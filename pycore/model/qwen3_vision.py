@@ -78,10 +78,14 @@ def patch_tensors(vision: ConfigReader, width: int) -> Iterator[Tensor]:
 
 
 def block_tensors(vision: ConfigReader, width: int) -> Iterator[Tensor]:
-    """One block: attention of all heads to all, and a network without a gate, all with biases."""
+    """One block: attention of all heads to all, and a network without a gate, all with biases.
+
+    Ranks must divide the tower's own heads.
+    """
     wide = vision.integer("intermediate_size")
+    part = Rows(width, Split.EVEN, width // vision.integer("num_heads"))
     yield Vector("tower", "visual.blocks.norms", 4 * width)
-    yield Linear("tower", "visual.blocks.0.attn.qkv", (Rows(width),) * 3, width, bias=True)
+    yield Linear("tower", "visual.blocks.0.attn.qkv", (part,) * 3, width, bias=True)
     yield back("visual.blocks.0.attn.proj", width, width)
     yield Linear("tower", "visual.blocks.0.mlp.linear_fc1", (Rows(wide),), width, bias=True)
     yield back("visual.blocks.0.mlp.linear_fc2", width, wide)

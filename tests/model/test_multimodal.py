@@ -127,6 +127,16 @@ def test_a_tower_refuses_ranks_that_its_widths_do_not_allow() -> None:
     assert text_alone["starts"]
 
 
+def test_a_towers_heads_are_divided_too() -> None:
+    """Qwen3.5 0.8B: its text would go onto eight ranks, but its tower has 12 heads.
+
+    Source: vLLM 0.33.0, models/qwen2_5_vl.py, Qwen2_5_VisionAttention.
+    """
+    request = {"model": "qwen3.5-0.8b", "accelerator": "h100-sxm-80gb", "tensor_parallel_size": 8}
+    found = json.loads(answer(json.dumps(request)))["result"]["refusals"]
+    assert "AssertionError: 12 is not divisible by 8" in [each["message"] for each in found]
+
+
 def test_a_tower_is_on_the_first_stage_only() -> None:
     """The last stage of a pipeline never sees a picture."""
     model = model_from_catalogue("qwen3-vl-8b-instruct", "")
