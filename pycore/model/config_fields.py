@@ -132,6 +132,13 @@ class ConfigReader:
             return default
         return self.checked_integer(names[0], value, minimum)
 
+    def heads_of(self, width: int, name: str) -> int:
+        """The number of heads that ``width`` is divided into without a rest."""
+        heads = self.integer(name)
+        if width % heads:
+            raise self.invalid(name, heads, f"a divisor of the width of {width} that it divides")
+        return heads
+
     def derived(self, name: str, value: int) -> int:
         """``value`` in place of an absent ``name``, as transformers derives it; remembered."""
         self.defaulted[name] = value

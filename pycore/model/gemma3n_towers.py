@@ -98,7 +98,7 @@ def audio_tower(audio: ConfigReader) -> Iterator[OuterTensor]:
 def conformer_block(audio: ConfigReader, width: int) -> Iterator[Tensor]:
     """Two half-step networks around an attention and a short convolution."""
     name = "audio_tower.conformer.0"
-    head_dim = width // audio.integer("conf_num_attention_heads")
+    head_dim = width // audio.heads_of(width, "conf_num_attention_heads")
     kernel = audio.integer("conf_conv_kernel_size")
     yield norm(f"{name}.norms", 9 * width + head_dim, bias=False)
     yield whole(f"{name}.ffw_in", 2 * 4 * width, width)

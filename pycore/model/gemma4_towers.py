@@ -126,7 +126,7 @@ def read_channels(audio: ConfigReader) -> tuple[int, int]:
 def audio_block(audio: ConfigReader, width: int) -> Iterator[Tensor]:
     """Two half-step networks around an attention and a short convolution."""
     name = "audio_tower.layers.0"
-    head_dim = width // audio.integer("num_attention_heads")
+    head_dim = width // audio.heads_of(width, "num_attention_heads")
     yield norm(f"{name}.norms", 9 * width, bias=False)
     yield whole(f"{name}.feed_forwards.in", 2 * 4 * width, width)
     yield whole(f"{name}.feed_forwards.out", 2 * width, 4 * width)

@@ -40,7 +40,8 @@ DEFAULTS: Final[dict[str, object]] = {
 def glm4v_tower(vision: ConfigReader) -> tuple[OuterTensor, ...]:
     """Every tensor of the tower."""
     vision.completions = {**DEFAULTS, **vision.completions}
-    width, heads = vision.integer("hidden_size"), vision.integer("num_heads")
+    width = vision.integer("hidden_size")
+    heads = vision.heads_of(width, "num_heads")
     positions = (vision.integer("image_size") // vision.integer("patch_size")) ** 2
     # Half of each head is rotated.
     table = Vector(TOWER, "visual.rotary_pos_emb", POSITIONS * (width // heads // 2))

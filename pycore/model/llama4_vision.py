@@ -40,7 +40,8 @@ DEFAULTS: Final[dict[str, object]] = {
 def llama4_tower(vision: ConfigReader, text: ConfigReader) -> tuple[OuterTensor, ...]:
     """Every tensor of the tower."""
     vision.completions = {**DEFAULTS, **vision.completions}
-    width, heads = vision.integer("hidden_size"), vision.integer("num_attention_heads")
+    width = vision.integer("hidden_size")
+    heads = vision.heads_of(width, "num_attention_heads")
     tokens = (vision.integer("image_size") // vision.integer("patch_size")) ** 2 + 1
     # One complex number of 8 bytes for each token and two elements of half a head.
     table = Vector(

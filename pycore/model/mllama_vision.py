@@ -59,7 +59,7 @@ def ends(vision: ConfigReader, width: int) -> Iterator[Tensor]:
 def block(vision: ConfigReader, width: int) -> Iterator[Tensor]:
     """Attention without biases, and a network with them."""
     name = "vision_model.transformer.layers.0"
-    heads, wide = vision.integer("attention_heads"), vision.integer("intermediate_size")
+    heads, wide = vision.heads_of(width, "attention_heads"), vision.integer("intermediate_size")
     yield norm(f"{name}.norms", 2 * width)
     yield by_heads(f"{name}.self_attn.qkv_proj", heads, width // heads, width, bias=False)
     yield inward(f"{name}.self_attn.o_proj", width, width, bias=False)

@@ -36,8 +36,12 @@ def mistral3_tower(
     """The tower, and a projector whose two linears are divided."""
     vision.completions = {**DEFAULTS, **vision.completions}
     width = vision.integer("hidden_size")
-    heads = vision.integer("num_attention_heads")
-    head_dim = vision.optional_integer("head_dim") or width // heads
+    head_dim = vision.optional_integer("head_dim")
+    if head_dim is None:
+        heads = vision.heads_of(width, "num_attention_heads")
+        head_dim = width // heads
+    else:
+        heads = vision.integer("num_attention_heads")
     depth = read_depth(reader, vision)
     inputs = vision.integer("num_channels") * vision.integer("patch_size") ** 2
     first = (

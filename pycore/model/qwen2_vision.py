@@ -79,7 +79,7 @@ def qwen2_5_tower(vision: ConfigReader) -> tuple[OuterTensor, ...]:
 
 def attention(vision: ConfigReader, name: str, width: int) -> Iterator[Tensor]:
     """Attention with biases."""
-    heads = vision.integer("num_heads")
+    heads = vision.heads_of(width, "num_heads")
     yield by_heads(f"{name}.attn.qkv", heads, width // heads, width)
     yield inward(f"{name}.attn.proj", width, width)
 
@@ -98,7 +98,7 @@ def around(
         outward("visual.merger.mlp.0", merged, merged),
         inward("visual.merger.mlp.2", vision.integer(out), merged),
     )
-    rotated = width // vision.integer("num_heads") // 2
+    rotated = width // vision.heads_of(width, "num_heads") // 2
     return (
         *placed(ends),
         *placed(block, vision.integer("depth")),

@@ -63,7 +63,7 @@ def qwen3_vision_tower(vision: ConfigReader) -> tuple[OuterTensor, ...]:
 
 def rotary_table(vision: ConfigReader, width: int) -> Vector:
     """Half of each head is rotated."""
-    share = width // vision.integer("num_heads") // 2
+    share = width // vision.heads_of(width, "num_heads") // 2
     return Vector("tower", "visual.rotary_pos_emb", POSITIONS * share)
 
 
@@ -83,7 +83,7 @@ def block_tensors(vision: ConfigReader, width: int) -> Iterator[Tensor]:
     Ranks must divide the tower's own heads.
     """
     wide = vision.integer("intermediate_size")
-    part = Rows(width, Split.EVEN, width // vision.integer("num_heads"))
+    part = Rows(width, Split.EVEN, width // vision.heads_of(width, "num_heads"))
     yield Vector("tower", "visual.blocks.norms", 4 * width)
     yield Linear("tower", "visual.blocks.0.attn.qkv", (part,) * 3, width, bias=True)
     yield back("visual.blocks.0.attn.proj", width, width)

@@ -60,7 +60,7 @@ def ends(vision: ConfigReader, width: int, positions: int) -> Iterator[Tensor]:
 def block(vision: ConfigReader, width: int) -> Iterator[Tensor]:
     """Attention of every patch to every other, and a network without a gate."""
     name = "vision_tower.vision_model.encoder.layers.0"
-    heads = vision.integer("num_attention_heads")
+    heads = vision.heads_of(width, "num_attention_heads")
     wide = vision.integer("intermediate_size")
     yield norm(f"{name}.norms", 2 * width)
     yield by_heads(f"{name}.self_attn.qkv_proj", heads, width // heads, width)

@@ -77,7 +77,7 @@ def test_deepseek_v4_packs_its_vectors_in_fp8_alone(dtype: str, *, refused: bool
 
 def test_turboquant_shares_no_layout_with_flashinfer_on_blackwell() -> None:
     """The first and last layers stay in the model's type, and FlashInfer reads them on B200."""
-    quantized = {"kv_cache_dtype": "turboquant_4bit_nc", "max_model_len": 8192}
+    quantized: dict[str, Any] = {"kv_cache_dtype": "turboquant_4bit_nc", "max_model_len": 8192}
     assert not refusals("llama-3.1-8b-instruct", **quantized)
     found = refusals("llama-3.1-8b-instruct", **quantized, accelerator="b200-sxm")
     assert [kind for kind, _ in found] == ["no_attention_backend"]
@@ -86,7 +86,7 @@ def test_turboquant_shares_no_layout_with_flashinfer_on_blackwell() -> None:
 def test_states_alone_leave_nothing_to_share_between_ranks() -> None:
     """The engine stumbles over a model without KV heads."""
     (mamba,) = (row["content"] for row in read_lines("configs") if row["config"] == "mamba2-2.7b")
-    parted = {"tensor_parallel_size": 2, "decode_context_parallel_size": 2}
+    parted: dict[str, Any] = {"tensor_parallel_size": 2, "decode_context_parallel_size": 2}
     assert refusals(config=mamba, **parted) == [
         ("context_parallel", "ZeroDivisionError: integer division or modulo by zero")
     ]

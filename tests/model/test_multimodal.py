@@ -17,6 +17,7 @@ from pycore.model.hf_config import read_model
 from pycore.model.model import num_parameters, without_towers
 from pycore.model.siglip import DEFAULTS
 from pycore.sizing.weights import stage_weights
+from tests.golden.builds import read_lines
 
 QWEN2_5_VL_3B: dict[str, Any] = {
     "architectures": ["Qwen2_5_VLForConditionalGeneration"],
@@ -168,3 +169,15 @@ def test_mistral_3_without_a_text_part_is_refused_by_the_field() -> None:
     with pytest.raises(InvalidRequest) as caught:
         read_model({"architectures": ["Mistral3ForConditionalGeneration"]})
     assert caught.value.field == "config.text_config"
+
+
+@pytest.mark.parametrize("heads", [10**6, 7])
+def test_a_towers_width_divides_into_its_heads(heads: int) -> None:
+    """The field is named, as it is for the text's heads."""
+    config = next(
+        row["content"] for row in read_lines("configs") if row["config"] == "Qwen3-VL-8B-Instruct"
+    )
+    damaged = {**config, "vision_config": {**config["vision_config"], "num_heads": heads}}
+    request = {"config": damaged, "accelerator": "h100-sxm-80gb"}
+    decoded = json.loads(answer(json.dumps(request)))
+    assert decoded["failure"]["field"] == "config.vision_config.num_heads"
