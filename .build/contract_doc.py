@@ -6,14 +6,14 @@ from pathlib import Path
 
 from contract_types import field_docs
 
-from pycore.engine.kv_dtypes import KV_CACHE_DTYPES
-from pycore.engine.refusals import Refusal
+from pycore.engine.kv.dtypes import KV_CACHE_DTYPES
+from pycore.engine.refusals.refusal import Refusal
 from pycore.evidence.check_run import CheckRun, RecognisedText
 from pycore.evidence.compare import CheckRow
-from pycore.evidence.contradictions import Contradiction
-from pycore.evidence.explanations import Explanation
-from pycore.evidence.rules_text import Alert
-from pycore.evidence.watch import Series, Watch
+from pycore.evidence.errors.explanations import Explanation
+from pycore.evidence.rules.contradiction import Contradiction
+from pycore.evidence.watching.rules_text import Alert
+from pycore.evidence.watching.watch import Series, Watch
 from pycore.request import ASKS, QUANTIZATIONS
 from pycore.scenario import Measured, Scenario
 from pycore.sizing.ledger import Figure

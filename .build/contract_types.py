@@ -19,7 +19,7 @@ ROOTS = (
     ("pycore.scenario", "Scenario"),
     ("pycore.sizing.size", "SizeResult"),
     ("pycore.evidence.check_run", "CheckRun"),
-    ("pycore.evidence.watch", "Watch"),
+    ("pycore.evidence.watching.watch", "Watch"),
 )
 HEADER = """\
 // Written by `python3 build.py` from the core's dataclasses. Change those, not this.

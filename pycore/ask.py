@@ -1,7 +1,7 @@
 """What there is to choose from, and what a config.json says: two questions besides sizing."""
 
 from pycore.data import rows
-from pycore.engine.kv_dtypes import KV_CACHE_DTYPES
+from pycore.engine.kv.dtypes import KV_CACHE_DTYPES
 from pycore.engine.versions import VERSIONS
 from pycore.errors import InvalidRequest
 from pycore.model.catalogue import catalogue as models

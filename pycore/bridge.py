@@ -26,7 +26,7 @@ def check_run(scenario: Scenario) -> object:
 
 def watch(scenario: Scenario) -> object:
     """The answer to ``watch``."""
-    from pycore.evidence.watch import watch as settled
+    from pycore.evidence.watching.watch import watch as settled
 
     return settled(scenario)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Final
 
-from pycore.engine.kv_dtypes import KV_CACHE_DTYPES
+from pycore.engine.kv.dtypes import KV_CACHE_DTYPES
 from pycore.errors import InvalidRequest
 from pycore.model.config_fields import CONFIG_FIELDS
 from pycore.scenario import Measured, Scenario

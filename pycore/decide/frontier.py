@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Final
 
-from pycore.engine import kv_capacity
+from pycore.engine.kv import capacity as kv_capacity
 from pycore.scenario import Scenario
 from pycore.sizing.deployment import deployment_of
 from pycore.sizing.ledger import Ledger

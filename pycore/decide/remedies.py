@@ -6,7 +6,7 @@ from typing import Final
 
 from pycore.decide.knobs import Change, single
 from pycore.engine.overheads import taken_at_least
-from pycore.engine.refusals import Refusal
+from pycore.engine.refusals.refusal import Refusal
 from pycore.scenario import Scenario
 from pycore.sizing.result import SizeResult
 from pycore.sizing.size import size

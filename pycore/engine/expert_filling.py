@@ -10,8 +10,8 @@ from typing import Final
 
 from pycore.engine.shards import MARLIN_GROUPS, UNFILLED, Filling, Ranks, Shard
 from pycore.model.layers import MoeMlp
+from pycore.model.quantization.weight_formats import Extras, WeightFormat
 from pycore.model.tensors import Linear
-from pycore.model.weight_formats import Extras, WeightFormat
 
 # Finer blocks of scales than this no kernel takes.
 LEAST_BLOCK: Final = 32

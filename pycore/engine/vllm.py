@@ -11,7 +11,7 @@ from pycore.engine.versions import EngineVersion, find_version
 from pycore.hardware.accelerators import Accelerator
 from pycore.model.latent import LatentAttention
 from pycore.model.model import Model, distinct_layers
-from pycore.model.quantization import ONLINE, Quantization
+from pycore.model.quantization.methods import ONLINE, Quantization
 from pycore.scenario import Scenario
 from pycore.units import GIB
 

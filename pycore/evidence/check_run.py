@@ -11,12 +11,13 @@ from dataclasses import dataclass, field, replace
 from pycore.errors import InvalidRequest
 from pycore.evidence.adopt import adopt
 from pycore.evidence.compare import CheckRow, compare
-from pycore.evidence.contradictions import Contradiction, Evidence, contradictions
-from pycore.evidence.explanations import Explanation, explain
-from pycore.evidence.feed import read_text
-from pycore.evidence.lines import ANCHORS
-from pycore.evidence.readings import Findings
+from pycore.evidence.errors.explanations import Explanation, explain
+from pycore.evidence.reading.feed import read_text
+from pycore.evidence.reading.lines import ANCHORS
+from pycore.evidence.reading.readings import Findings
 from pycore.evidence.recognise import Recognised, recognise
+from pycore.evidence.rules.contradiction import Contradiction, Evidence
+from pycore.evidence.rules.contradictions import contradictions
 from pycore.evidence.terms import Terms, terms_of
 from pycore.hardware import accelerators
 from pycore.scenario import Measured, Scenario

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from pycore.evidence.readings import Findings
+from pycore.evidence.reading.readings import Findings
 from pycore.evidence.residuals import Case, because
 from pycore.evidence.terms import Basis, Term, Terms
 from pycore.sizing.result import SizeResult

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
-from pycore.evidence.readings import Reading
+from pycore.evidence.reading.readings import Reading
 from pycore.hardware import accelerators
 from pycore.model.catalogue import catalogue as models
 

@@ -6,8 +6,8 @@ from typing import Final
 from pycore.engine.versions import find_version
 from pycore.errors import InvalidRequest
 from pycore.evidence import identify
-from pycore.evidence.numbers import gib_text
-from pycore.evidence.readings import Findings, Reading
+from pycore.evidence.reading.numbers import gib_text
+from pycore.evidence.reading.readings import Findings, Reading
 from pycore.hardware import accelerators
 from pycore.model.catalogue import catalogue as models
 from pycore.request import READERS

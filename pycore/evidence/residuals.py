@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-from pycore.evidence.numbers import gib_text
-from pycore.evidence.readings import Findings
+from pycore.evidence.reading.numbers import gib_text
+from pycore.evidence.reading.readings import Findings
 from pycore.evidence.terms import Terms
 from pycore.sizing.result import SizeResult
 from pycore.units import GIB

@@ -8,7 +8,7 @@ Source: public start-up records of vLLM 0.6 to 0.31 and the code of 0.33.0.
 from dataclasses import dataclass
 from typing import Literal
 
-from pycore.evidence.readings import Findings, Reading
+from pycore.evidence.reading.readings import Findings, Reading
 
 Basis = Literal["printed", "derived"]
 

@@ -9,7 +9,10 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from pycore.errors import InvalidRequest, UnsupportedModel
-from pycore.model import (
+from pycore.model.config_fields import ConfigReader
+from pycore.model.model import Model
+from pycore.model.model_classes import MODEL_CLASSES
+from pycore.model.readers import (
     classic,
     deepseek,
     deepseek_v4,
@@ -30,11 +33,8 @@ from pycore.model import (
     uneven_models,
     zamba2,
 )
-from pycore.model.config_fields import ConfigReader
-from pycore.model.families import FAMILIES
-from pycore.model.model import Model
-from pycore.model.model_classes import MODEL_CLASSES
-from pycore.model.uniform import read_uniform
+from pycore.model.readers.families import FAMILIES
+from pycore.model.readers.uniform import read_uniform
 from pycore.model.unsupported import why_unsupported
 
 ModelReader = Callable[[ConfigReader, str, str], Model]

@@ -6,7 +6,7 @@ from functools import lru_cache
 from pycore.model.layers import Layer, MoeMlp
 from pycore.model.module_names import DECODER, ModuleNames
 from pycore.model.parameters import layer_tensors
-from pycore.model.quantization import Quantization
+from pycore.model.quantization.methods import Quantization
 from pycore.model.rotary import RotaryTable
 from pycore.model.tensors import OuterTensor, Tensor
 

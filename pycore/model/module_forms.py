@@ -7,10 +7,10 @@ from pycore.model.layers import Layer
 from pycore.model.model import Model, distinct_layers
 from pycore.model.module_names import NUMBERED, Module
 from pycore.model.parameters import layer_tensors
-from pycore.model.quantization import Quantization
-from pycore.model.quantization_rule import Choose
+from pycore.model.quantization.methods import Quantization
+from pycore.model.quantization.rule import Choose
+from pycore.model.quantization.weight_formats import WeightFormat
 from pycore.model.tensors import Linear, Tensor
-from pycore.model.weight_formats import WeightFormat
 
 Forms = Mapping[str, WeightFormat]
 """The form of a layer's linears by name; those that keep the model's dtype are left out."""

@@ -12,9 +12,9 @@ from typing import Final
 from pycore.model.model import Model
 from pycore.model.module_forms import chooser, module_of, outer_module, quantisable
 from pycore.model.module_names import Module
-from pycore.model.quantization import method_name
-from pycore.model.quantization_rule import Quantization
-from pycore.model.resolved_table import KEPT, MODULES, ranges_text
+from pycore.model.quantization.methods import method_name
+from pycore.model.quantization.resolved_table import KEPT, MODULES, ranges_text
+from pycore.model.quantization.rule import Quantization
 from pycore.model.tensors import Linear
 
 SMALL_ENOUGH: Final = 2048

@@ -1,7 +1,7 @@
 """The memory of one GPU of each stage, in the parts that the page draws."""
 
-from pycore.engine import kv_capacity
-from pycore.engine.kv_groups import KVCachePlan
+from pycore.engine.kv import capacity as kv_capacity
+from pycore.engine.kv.groups import KVCachePlan
 from pycore.sizing.deployment import Deployment
 from pycore.sizing.memory import StageMemory
 from pycore.sizing.result import StageBar

@@ -1,7 +1,7 @@
 """The range of every estimated figure, carried through to what follows from it."""
 
-from pycore.engine import kv_capacity
-from pycore.engine.kv_groups import KVCachePlan
+from pycore.engine.kv import capacity as kv_capacity
+from pycore.engine.kv.groups import KVCachePlan
 from pycore.sizing.capacity import printed
 from pycore.sizing.deployment import Deployment, workload_concurrency
 from pycore.sizing.ledger import Ledger

@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 
-from pycore.engine import kv_capacity, kv_formulas
-from pycore.engine.kv_groups import KVCachePlan
-from pycore.engine.refusals import AUTO_FIT_FAILED, NO_MEMORY, Refusal, kv_cache_too_small
+from pycore.engine.kv import capacity as kv_capacity
+from pycore.engine.kv import formulas as kv_formulas
+from pycore.engine.kv.groups import KVCachePlan
+from pycore.engine.refusals.memory import AUTO_FIT_FAILED, NO_MEMORY, kv_cache_too_small
+from pycore.engine.refusals.refusal import Refusal
 from pycore.engine.vllm import Settings
 from pycore.sizing.ledger import Basis, Ledger
 

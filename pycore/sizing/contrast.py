@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from pycore.dtypes import BITS, element_bytes
-from pycore.engine.kv_groups import KVCachePlan
-from pycore.engine.kv_reasons import reasons
+from pycore.engine.kv.groups import KVCachePlan
+from pycore.engine.kv.reasons import reasons
 from pycore.model.latent import LatentAttention
 from pycore.model.model import Model
 from pycore.sizing.deployment import Deployment

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from typing import Final
 
-from pycore.engine import kv_capacity, overheads
+from pycore.engine import overheads
 from pycore.engine.cache_settings import CacheSettings
-from pycore.engine.kv_groups import KVCachePlan
-from pycore.engine.kv_specs import RequestLimits
+from pycore.engine.kv import capacity as kv_capacity
+from pycore.engine.kv.groups import KVCachePlan
+from pycore.engine.kv.specs import RequestLimits
 from pycore.engine.vllm import Settings, choose_settings
 from pycore.errors import InvalidRequest
 from pycore.hardware import accelerators

@@ -1,8 +1,9 @@
 """The arithmetic that a reader can redo by hand, written into an open ledger."""
 
 from pycore.dtypes import BITS, element_bytes
-from pycore.engine import kv_capacity, kv_formulas
-from pycore.engine.kv_groups import KVCachePlan
+from pycore.engine.kv import capacity as kv_capacity
+from pycore.engine.kv import formulas as kv_formulas
+from pycore.engine.kv.groups import KVCachePlan
 from pycore.engine.shards import layers_by_stage
 from pycore.model.layers import FullAttention
 from pycore.sizing import weights

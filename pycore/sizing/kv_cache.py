@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from pycore.engine.cache_settings import CacheSettings
-from pycore.engine.kv_groups import KVCachePlan, plan
-from pycore.engine.kv_specs import RequestLimits
-from pycore.engine.layer_specs import CacheLayers, cache_layers
+from pycore.engine.kv.groups import KVCachePlan, plan
+from pycore.engine.kv.layer_specs import CacheLayers, cache_layers
+from pycore.engine.kv.specs import RequestLimits
 from pycore.engine.shards import layers_by_stage
 from pycore.model.model import Model
 

@@ -7,12 +7,12 @@ copies of its up-projection in the model's dtype. The budget feels these sizes.
 from typing import Final
 
 from pycore.dtypes import element_bytes
-from pycore.engine.integer_kernels import machete_takes
+from pycore.engine.attention.integer_kernels import machete_takes
 from pycore.engine.shards import Ranks, Shard
 from pycore.model.latent import LatentAttention
 from pycore.model.layers import AnyMixer
 from pycore.model.module_forms import Forms
-from pycore.model.weight_formats import WeightFormat, tensor_sizes
+from pycore.model.quantization.weight_formats import WeightFormat, tensor_sizes
 from pycore.sizing.allocator import allocated_bytes
 from pycore.units import ceil_div, round_up
 

@@ -25,9 +25,9 @@ from pycore.model.layers import (
 from pycore.model.model import Model
 from pycore.model.module_forms import Forms, outer_form
 from pycore.model.parameters import layer_tensors
-from pycore.model.quantization import Quantization
+from pycore.model.quantization.methods import Quantization
+from pycore.model.quantization.weight_formats import WeightFormat, format_bytes
 from pycore.model.tensors import Linear, Tensor, Vector
-from pycore.model.weight_formats import WeightFormat, format_bytes
 from pycore.sizing.allocator import allocated_bytes
 from pycore.sizing.loaded_weights import latent_copy_bytes, loaded_bytes
 from pycore.units import round_up

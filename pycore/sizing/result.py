@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from pycore.engine.refusals import Refusal
+from pycore.engine.refusals.refusal import Refusal
 from pycore.sizing.contrast import PlainFormula
 from pycore.sizing.ledger import Figure
 

@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass, replace
 
-from pycore.engine.architecture_refusals import architecture_refusals
-from pycore.engine.attention_backends import NoAttentionBackendError
-from pycore.engine.cache_refusals import cache_refusal
-from pycore.engine.kv_groups import KVCachePlan
-from pycore.engine.kv_pages import PagesDoNotUnifyError
-from pycore.engine.refusals import Refusal, free_memory_too_small, shape_refusals
+from pycore.engine.attention.backends import NoAttentionBackendError
+from pycore.engine.kv.groups import KVCachePlan
+from pycore.engine.kv.pages import PagesDoNotUnifyError
+from pycore.engine.refusals.architecture import architecture_refusals
+from pycore.engine.refusals.before_loading import shape_refusals
+from pycore.engine.refusals.cache import cache_refusal
+from pycore.engine.refusals.memory import free_memory_too_small
+from pycore.engine.refusals.refusal import Refusal
 from pycore.engine.shards import ranks_of
 from pycore.model.model import num_active_parameters, num_parameters
 from pycore.scenario import Scenario

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
-from pycore.engine.refusals import WEIGHTS_TOO_LARGE, Refusal
+from pycore.engine.refusals.memory import WEIGHTS_TOO_LARGE
+from pycore.engine.refusals.refusal import Refusal
 from pycore.sizing.capacity import Capacity
 from pycore.sizing.deployment import Deployment, pool_basis
 from pycore.sizing.memory import StageMemory

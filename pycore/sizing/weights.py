@@ -8,7 +8,7 @@ from functools import lru_cache
 from pycore.engine.shards import Ranks, layers_by_stage
 from pycore.model.model import Model
 from pycore.model.module_forms import head_form, layer_forms
-from pycore.model.quantization import Quantization
+from pycore.model.quantization.methods import Quantization
 from pycore.sizing.rank_tensors import (
     Held,
     cache_scales,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pycore.bridge import answer
-from pycore.engine.architecture_refusals import broken_rule
+from pycore.engine.refusals.architecture import broken_rule
 from pycore.model.recurrent import Mamba2, ShortConvolution
 
 TWO_GROUPS = Mamba2(

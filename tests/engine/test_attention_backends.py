@@ -8,19 +8,19 @@ from dataclasses import replace
 
 import pytest
 
-from pycore.engine.attention_backends import (
-    NoAttentionBackendError,
-    choose_backend,
-    common_block_size,
-)
-from pycore.engine.attention_needs import AttentionNeeds
-from pycore.engine.backend_rules import (
+from pycore.engine.attention.backend_rules import (
     FLASH_ATTN,
     FLASHINFER_MLA,
     FLASHMLA,
     INDEXER,
     TRITON_ATTN,
 )
+from pycore.engine.attention.backends import (
+    NoAttentionBackendError,
+    choose_backend,
+    common_block_size,
+)
+from pycore.engine.attention.needs import AttentionNeeds
 
 HOPPER, AMPERE, ADA, BLACKWELL, RTX_BLACKWELL = (9, 0), (8, 0), (8, 9), (10, 0), (12, 0)
 LLAMA = AttentionNeeds(kind="grouped", head_size=128, dtype="bfloat16", kv_cache_dtype="auto")

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pycore.engine.hybrid_blocks import align_hybrid_block_size, mixed_precision_block_size
+from pycore.engine.kv.hybrid_blocks import align_hybrid_block_size, mixed_precision_block_size
 
 SIZES = st.integers(1, 1 << 24)
 

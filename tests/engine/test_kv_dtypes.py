@@ -2,7 +2,7 @@
 
 import pytest
 
-from pycore.engine.kv_dtypes import (
+from pycore.engine.kv.dtypes import (
     KV_CACHE_DTYPES,
     TURBOQUANT_BITS,
     bytes_per_kv_head,

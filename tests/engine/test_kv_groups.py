@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pycore.engine.kv_capacity import (
+from pycore.engine.kv.capacity import (
     blocks_per_request,
     estimated_max_model_len,
     holds_one_request,
@@ -11,9 +11,9 @@ from pycore.engine.kv_capacity import (
     needed_bytes,
     num_gpu_blocks,
 )
-from pycore.engine.kv_groups import KVCachePlan, plan
-from pycore.engine.kv_layers import LayerSpecs, dealt_out
-from pycore.engine.kv_specs import (
+from pycore.engine.kv.groups import KVCachePlan, plan
+from pycore.engine.kv.layers import LayerSpecs, dealt_out
+from pycore.engine.kv.specs import (
     ChunkedLocalAttentionSpec,
     FullAttentionSpec,
     KVCacheSpec,

@@ -1,9 +1,9 @@
 """Why the groups are as they are, in words."""
 
-from pycore.engine.kv_groups import plan
-from pycore.engine.kv_layers import LayerSpecs
-from pycore.engine.kv_reasons import reasons
-from pycore.engine.kv_specs import (
+from pycore.engine.kv.groups import plan
+from pycore.engine.kv.layers import LayerSpecs
+from pycore.engine.kv.reasons import reasons
+from pycore.engine.kv.specs import (
     FullAttentionSpec,
     MambaSpec,
     MLAAttentionSpec,

@@ -1,6 +1,6 @@
 """What one layer keeps: bytes of a block, blocks of a request."""
 
-from pycore.engine.kv_specs import (
+from pycore.engine.kv.specs import (
     ChunkedLocalAttentionSpec,
     CircularBufferSpec,
     CrossAttentionSpec,

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import pytest
 
 from pycore.engine.cache_settings import CacheSettings
-from pycore.engine.kv_capacity import needed_bytes
-from pycore.engine.kv_groups import KVCachePlan, plan
-from pycore.engine.kv_specs import RequestLimits
-from pycore.engine.layer_specs import CacheLayers, cache_layers
+from pycore.engine.kv.capacity import needed_bytes
+from pycore.engine.kv.groups import KVCachePlan, plan
+from pycore.engine.kv.layer_specs import CacheLayers, cache_layers
+from pycore.engine.kv.specs import RequestLimits
 from pycore.model.latent import Indexer, LatentAttention
 from pycore.model.layers import (
     AnyMixer,

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from pycore.engine.expert_filling import filling_of, fitted, gpt_oss_filling
 from pycore.engine.shards import UNFILLED, Filling, Ranks, Shard, shard_of
-from pycore.model.four_bit_experts import FILLED_MXFP4, GPT_OSS
 from pycore.model.layers import MoeMlp
+from pycore.model.quantization.four_bit_experts import FILLED_MXFP4, GPT_OSS
+from pycore.model.quantization.weight_formats import awq, fp8_block, gptq
 from pycore.model.tensors import Linear, Rows, Split
-from pycore.model.weight_formats import awq, fp8_block, gptq
 
 HOPPER = Ranks(1, 1, 1, enable_expert_parallel=False)
 MOE = MoeMlp(num_experts=128, num_experts_per_tok=8, moe_intermediate_size=768)

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pycore.bridge import answer
-from pycore.evidence.lines import ANCHORS
-from pycore.evidence.phrases import VLLM
-from pycore.evidence.sightings import WORDINGS
+from pycore.evidence.reading.lines import ANCHORS
+from pycore.evidence.reading.phrases import VLLM
+from pycore.evidence.reading.sightings import WORDINGS
 from pycore.units import GIB
 from tests.evidence.asking import R1, check
 from tests.evidence.made_logs import messages, run_of

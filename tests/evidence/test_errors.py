@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from pycore.evidence import container_errors, memory_errors, shape_errors
-from pycore.evidence.sightings import WORDINGS
+from pycore.evidence.errors import container as container_errors
+from pycore.evidence.errors import memory as memory_errors
+from pycore.evidence.errors import shape as shape_errors
+from pycore.evidence.reading.sightings import WORDINGS
 from tests.evidence.asking import R1, check
 
 # kind, the line, and words that its explanation must hold.

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pycore.evidence.feed import Feed, read_text
-from pycore.evidence.lines import ANCHORS, LOG, Line, relevant_lines, segments
+from pycore.evidence.reading.feed import Feed, read_text
+from pycore.evidence.reading.lines import ANCHORS, LOG, Line, relevant_lines, segments
 
 LINE = "Available KV cache memory: 5.63 GiB"
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pycore.evidence.feed import read_text
-from pycore.evidence.metrics import percentile
+from pycore.evidence.reading.feed import read_text
+from pycore.evidence.reading.metrics import percentile
 
 PAGE = """\
 # HELP vllm:num_requests_running Number of requests in model execution batches.

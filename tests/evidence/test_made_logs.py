@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pycore.evidence.feed import read_text
+from pycore.evidence.reading.feed import read_text
 from pycore.units import GIB
 from tests.evidence.made_logs import Run, messages
 from tests.evidence.rendered import PREFIXES, Look, rendered

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pycore.evidence.arguments import pairs, plain_value
-from pycore.evidence.feed import read_text
 from pycore.evidence.identify import accelerator_of, model_of
+from pycore.evidence.reading.arguments import pairs, plain_value
+from pycore.evidence.reading.feed import read_text
 from tests.evidence.asking import check
 
 NON_DEFAULT = (

@@ -5,7 +5,7 @@ The lines are interface text, as the versions named beside them print it.
 
 import pytest
 
-from pycore.evidence.feed import read_text
+from pycore.evidence.reading.feed import read_text
 from pycore.units import GIB
 
 WEIGHTS = "loaded_weights_bytes_per_rank"

@@ -18,7 +18,7 @@ from pycore.model.layers import (
     SharedKeyValueAttention,
     SlidingWindowAttention,
 )
-from pycore.model.mixers import RULES, read_mixers
+from pycore.model.readers.mixers import RULES, read_mixers
 from pycore.model.recurrent import GatedDeltaNet, KimiDeltaAttention, Mamba2
 
 

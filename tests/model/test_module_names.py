@@ -7,8 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pycore.errors import InvalidRequest
-from pycore.model.compressed_tensors import is_ignored, matching_target
-from pycore.model.modelopt_names import excludes, split_stars
 from pycore.model.module_names import (
     Module,
     ModuleNames,
@@ -17,6 +15,8 @@ from pycore.model.module_names import (
     is_skipped,
     sort_names,
 )
+from pycore.model.quantization.compressed_tensors import is_ignored, matching_target
+from pycore.model.quantization.modelopt_names import excludes, split_stars
 
 LAYER = "model.layers.7."
 

@@ -5,7 +5,7 @@ import pytest
 from pycore.engine.vllm import batch_sizes
 from pycore.hardware.accelerators import find
 from pycore.model.config_fields import ConfigReader
-from pycore.model.prefix_lm import is_mm_prefix_lm, least_batched_tokens
+from pycore.model.readers.prefix_lm import is_mm_prefix_lm, least_batched_tokens
 from pycore.scenario import Scenario
 
 GEMMA4 = {"model_type": "gemma4", "text_config": {"use_bidirectional_attention": "vision"}}

@@ -14,7 +14,7 @@ from pycore.model.config_fields import ConfigReader
 from pycore.model.hf_quant_config import with_hf_quant_config
 from pycore.model.model import Model
 from pycore.model.module_forms import head_form, layer_forms
-from pycore.model.quantization import read_quantization
+from pycore.model.quantization.methods import read_quantization
 from pycore.sizing.weights import stage_weights
 
 ONE_RANK = Ranks(1, 1, 1, enable_expert_parallel=False)

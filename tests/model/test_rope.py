@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pycore.model.catalogue import model_from_catalogue
 from pycore.model.config_fields import ConfigReader
-from pycore.model.rope import Rope, distinct_tables, read_rope, rotary_table
+from pycore.model.readers.rope import Rope, distinct_tables, read_rope, rotary_table
 from pycore.model.rotary import RotaryTable
 
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pycore.model.compressed_tensors import read_group
 from pycore.model.config_fields import ConfigReader
-from pycore.model.modelopt import W4A16_NVFP4
-from pycore.model.weight_formats import (
+from pycore.model.quantization.compressed_tensors import read_group
+from pycore.model.quantization.modelopt import W4A16_NVFP4
+from pycore.model.quantization.weight_formats import (
     FP8_CHANNEL,
     FP8_TENSOR,
     FP8_TENSOR_STATIC,

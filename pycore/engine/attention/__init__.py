@@ -1,0 +1,1 @@
+"""Which attention kernels the engine picks, and the blocks that they read."""

@@ -1,0 +1,83 @@
+"""Which attention kernels the engine picks on a GPU, and the blocks that they can read.
+
+The first backend in the GPU's order that serves the layer is taken. Its kernels then fix the
+tokens of a block: 16 unless a kernel reads nothing smaller than 32, 64 or 256. Where none serves
+the layer, the engine does not start.
+
+Source: vLLM 0.33.0, platforms/cuda.py (get_attn_backend_cls) and platforms/interface.py.
+"""
+
+import itertools
+import math
+from collections.abc import Iterable
+from typing import Final
+
+from pycore.engine.attention.backend_rules import (
+    COMPRESSED,
+    FLASHINFER,
+    FLASHINFER_MLA_SPARSE_SM120,
+    FLASHMLA_SPARSE,
+    TURBOQUANT,
+    Backend,
+    candidates,
+)
+from pycore.engine.attention.needs import AttentionNeeds, Capability
+from pycore.engine.kv.dtypes import is_quantized
+from pycore.errors import NapkinError
+
+DEFAULT_BLOCK_SIZE: Final = 16
+
+
+class NoAttentionBackendError(NapkinError):
+    """No kernel serves this attention on this GPU: the engine does not start."""
+
+    def __init__(self, needs: AttentionNeeds) -> None:
+        super().__init__(f"no attention backend for {needs}")
+        self.needs = needs
+
+
+def choose_backend(needs: AttentionNeeds, gpu: Capability, block_size: int | None) -> Backend:
+    """The engine's backend for this layer; a block size that was asked for rules out the others.
+
+    Source: vLLM 0.33.0, platforms/cuda.py, get_attn_backend_cls.
+    """
+    for backend, serves in candidates(needs, gpu):
+        if (block_size is None or backend.reads(block_size)) and serves(needs, gpu):
+            return backend
+    raise NoAttentionBackendError(needs)
+
+
+def common_block_size(backends: Iterable[Backend]) -> int:
+    """Tokens of a block that every backend of the model reads: 16, or the fewest that do.
+
+    Source: vLLM 0.33.0, platforms/interface.py, _preferred_block_size_for_backends.
+    """
+    distinct = list(dict.fromkeys(backends))
+    if all(backend.reads(DEFAULT_BLOCK_SIZE) for backend in distinct):
+        return DEFAULT_BLOCK_SIZE
+    sizes = itertools.product(*(backend.block_sizes for backend in distinct))
+    return min(math.lcm(*combination) for combination in sizes)
+
+
+def share_a_layout(backends: Iterable[Backend], gpu: Capability) -> bool:
+    """Whether all can read blocks laid out in one way: TurboQuant not beside Blackwell's FlashInfer.
+
+    Source: vLLM 0.33.0, v1/attention/backends/utils.py, get_supported_kv_cache_layouts.
+    """
+    return gpu[0] != 10 or not {FLASHINFER, TURBOQUANT} <= set(backends)
+
+
+def kv_cache_dtype_of(backend: Backend, kv_cache_dtype: str) -> str:
+    """The format that the backend really keeps: sparse MLA turns fp8 into DeepSeek's packed one.
+
+    Source: vLLM 0.33.0, layers/attention/mla_attention.py,
+    _canonicalize_sparse_mla_kv_cache_dtype.
+    """
+    quantized = is_quantized(kv_cache_dtype) and kv_cache_dtype != "nvfp4_ds_mla"
+    if backend is FLASHMLA_SPARSE and quantized:
+        return "fp8_ds_mla"
+    if backend is FLASHINFER_MLA_SPARSE_SM120 and kv_cache_dtype in ("auto", "fp8", "fp8_e4m3"):
+        return "fp8_ds_mla"
+    if backend is COMPRESSED:
+        return "fp8_ds_mla"
+    return kv_cache_dtype

@@ -1,0 +1,1 @@
+"""What the engine refuses before it serves, in its own words."""

@@ -1,0 +1,1 @@
+"""Errors that were pasted: what each means, and what cures it."""

@@ -1,0 +1,165 @@
+"""Errors of what stands around the engine: disk, host memory, shared memory, the cluster."""
+
+import math
+from typing import Final
+
+from pycore.evidence.errors.story import Situation, Story, Teller
+from pycore.evidence.reading.numbers import gib_text
+from pycore.units import GIB, MIB
+
+# Docker and containerd give a container this much of /dev/shm unless told otherwise.
+DEFAULT_SHARED: Final = 64 * MIB
+
+
+def weights_bytes(situation: Situation) -> int | None:
+    """All weights of one replica: what is downloaded, and read through the host's memory."""
+    stated = situation.scenario.checkpoint_bytes
+    if stated is not None:
+        return stated
+    result = situation.result
+    if result is None or result.weights_bytes_by_stage is None:
+        return None
+    return sum(result.weights_bytes_by_stage) * situation.scenario.tensor_parallel_size
+
+
+def disk(situation: Situation) -> Story:
+    """The disk filled up while the checkpoint was downloaded."""
+    size = weights_bytes(situation)
+    said = "The model's files must fit where HF_HOME points, and are kept there."
+    if size is not None:
+        said = (
+            f"About {gib_text(size)} of weights are downloaded to where HF_HOME points; in a pod "
+            "without a volume that is the node's ephemeral storage, which holds the image too."
+        )
+    wanted = f"{math.ceil((size or 0) * 1.15 / GIB / 10) * 10 or 200}Gi"
+    return Story(
+        "The disk is full: the downloader names only its own thread that died of it.",
+        said,
+        elsewhere=(
+            f"a volume of {wanted} at HF_HOME (or that much ephemeral-storage)",
+            "remove older downloads from the cache",
+        ),
+    )
+
+
+def host_memory(situation: Situation) -> Story:
+    """The kernel killed the process for its container's memory limit."""
+    size, ranks = weights_bytes(situation), situation.scenario.tensor_parallel_size
+    why = f"{ranks} worker{'s' if ranks > 1 else ''} read the checkpoint through the host's memory"
+    if size is not None:
+        why += f": {gib_text(size)} in all"
+    why += (
+        ". Mapped files are given back under pressure, but a limit well below the files slows "
+        "loading down or ends it, and /dev/shm counts towards the same limit."
+    )
+    wanted = f"{math.ceil(((size or 0) / GIB + 16) / 8) * 8}Gi"
+    return Story(
+        "The container went over its memory limit (exit code 137): host memory, not the GPU's.",
+        why,
+        elsewhere=(
+            f"resources.limits.memory: {wanted}",
+            "--load-format runai_streamer, or one shard at a time, where memory cannot grow",
+        ),
+    )
+
+
+def shared_memory(situation: Situation) -> Story:
+    """NCCL or the workers' queue found no room in /dev/shm."""
+    asked = situation.number(0)
+    why = f"A container has {DEFAULT_SHARED // MIB} MiB of /dev/shm unless it is given more"
+    if asked.isdecimal():
+        why += f"; {int(asked) / MIB:.1f} MiB were asked for at once"
+    ranks = situation.scenario.tensor_parallel_size
+    return Story(
+        "Ranks on one node talk through shared memory, and /dev/shm is too small for it.",
+        f"{why}. {ranks} ranks share it.",
+        elsewhere=(
+            "an emptyDir with medium: Memory and sizeLimit: 16Gi, mounted at /dev/shm",
+            "docker run --shm-size 16g (or --ipc host)",
+        ),
+    )
+
+
+def not_allocatable(situation: Situation) -> Story:
+    """No node has as many free GPUs as the pod asks for."""
+    nodes = situation.number(0)
+    return Story(
+        "The scheduler found no node with that many free GPUs.",
+        f"{nodes} nodes have too few; a pod's GPUs are all of one node.",
+        elsewhere=(
+            "a node pool whose nodes have as many GPUs as the pod asks for",
+            "fewer: nvidia.com/gpu and --tensor-parallel-size together",
+        ),
+    )
+
+
+def no_accelerator(situation: Situation) -> Story:
+    """The container sees no GPU at all."""
+    del situation
+    return Story(
+        "The container sees no GPU.",
+        "Without a request for nvidia.com/gpu (docker: --gpus) none is handed to it.",
+        elsewhere=(
+            "resources.limits: nvidia.com/gpu",
+            "the device plugin or the container toolkit on the node",
+        ),
+    )
+
+
+def probe(situation: Situation) -> Story:
+    """The kubelet gave up on a server that was still loading."""
+    size = weights_bytes(situation)
+    said = (
+        f"{gib_text(size)} are read, compiled and captured before /health answers" if size else ""
+    )
+    return Story(
+        "The server was killed by its own probe before it was ready.",
+        f"{said}; at 1 GiB/s reading alone takes {size / GIB:.0f} s." if size else "",
+        elsewhere=(
+            "a startupProbe on /health with failureThreshold × periodSeconds of 30 minutes",
+        ),
+    )
+
+
+def gated(situation: Situation) -> Story:
+    """The hub refuses the download."""
+    del situation
+    return Story(
+        "The model's licence must be accepted on its page, and the token must be of that account.",
+        elsewhere=("HF_TOKEN from a secret",),
+    )
+
+
+def collectives(situation: Situation) -> Story:
+    """NCCL could not connect the ranks."""
+    return Story(
+        "The ranks could not be joined: shared memory, the network between nodes, or GPUs that "
+        "cannot reach each other.",
+        f"{situation.scenario.tensor_parallel_size} ranks. NCCL_DEBUG=INFO prints which step failed.",
+        elsewhere=(
+            "more /dev/shm (16 GiB)",
+            "NCCL_P2P_DISABLE=1, to tell whether GPUs reach each other",
+        ),
+    )
+
+
+def died(situation: Situation) -> Story:
+    """The messenger: the cause stands above it."""
+    others = [error for error in situation.findings.errors if error.kind != "engine_died"]
+    where = f"See line {others[0].line}." if others else "It is not in what was pasted."
+    return Story(
+        "The engine's process ended; this line only says so.", f"The cause stands above it. {where}"
+    )
+
+
+TELLERS: Final[dict[str, Teller]] = {
+    "disk_full": disk,
+    "out_of_host_memory": host_memory,
+    "shared_memory": shared_memory,
+    "accelerators_not_allocatable": not_allocatable,
+    "no_accelerator": no_accelerator,
+    "probe_failed": probe,
+    "gated_model": gated,
+    "collectives_failed": collectives,
+    "engine_died": died,
+}

@@ -1,0 +1,107 @@
+"""An error that was pasted: what it means, why it came with these numbers, and what cures it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pycore.decide.knobs import Change
+from pycore.decide.remedies import remedy_of
+from pycore.errors import InvalidRequest
+from pycore.evidence.errors import container, memory, shape
+from pycore.evidence.errors.story import Situation, Story, Teller
+from pycore.evidence.reading.readings import Findings
+from pycore.evidence.reading.sightings import CONSEQUENCES, SHAPE
+from pycore.evidence.terms import Terms
+from pycore.scenario import Scenario
+from pycore.sizing.result import SizeResult
+from pycore.sizing.size import size
+
+MOST_REMEDIES: Final = 4
+# Errors that no memory has a part in: their cure is one even where memory stops it next.
+RULES: Final = frozenset(item.kind for item in SHAPE)
+TELLERS: Final[Mapping[str, Teller]] = {**memory.TELLERS, **shape.TELLERS, **container.TELLERS}
+MOVES_WEIGHTS: Final = frozenset(
+    {"tensor_parallel_size", "pipeline_parallel_size", "quantization", "dtype"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One error, explained."""
+
+    kind: str
+    """Which error it is, as one word; a refusal's where Napkin knows it as one."""
+    line: int
+    """The line of the text that it stands on."""
+    text: str
+    """Its own words, cut short."""
+    meaning: str
+    """What it says, in plain words."""
+    why: str
+    """Why it came, with this run's numbers."""
+    remedies: tuple[Mapping[str, object], ...]
+    """Single changes that cure it, cheapest first; those outside the scenario change no field."""
+    is_consequence: bool
+    """Whether its cause is another line of the text."""
+
+
+def explain(
+    findings: Findings, terms: Terms, scenario: Scenario, result: SizeResult | None
+) -> tuple[Explanation, ...]:
+    """Every error of the text's last start; of earlier ones where that has none."""
+    last = [error for error in findings.errors if error.start == findings.num_starts]
+    told = [
+        explanation(Situation(error, scenario, result, findings, terms))
+        for error in (last or findings.errors)
+    ]
+    # The cause is read first, whatever the order in which processes printed.
+    return tuple(sorted(told, key=lambda item: item.is_consequence))
+
+
+def explanation(situation: Situation) -> Explanation:
+    """One error, explained."""
+    error = situation.error
+    story = TELLERS[error.kind](situation)
+    return Explanation(
+        kind=error.kind,
+        line=error.line,
+        text=error.text,
+        meaning=story.meaning,
+        why=story.why,
+        remedies=tuple(remedies(situation, story)),
+        is_consequence=error.kind in CONSEQUENCES,
+    )
+
+
+def remedies(situation: Situation, story: Story) -> Iterator[Mapping[str, object]]:
+    """The changes that cure it: those of the scenario that do, then those elsewhere."""
+    found = 0
+    for change in story.changes:
+        cure = attempt(situation, change)
+        if cure is not None and found < MOST_REMEDIES:
+            found += 1
+            yield cure
+    for label in story.elsewhere:
+        yield {"label": label, "changes": {}}
+
+
+def attempt(situation: Situation, change: Change) -> Mapping[str, object] | None:
+    """What a change gives, or None where it cures nothing.
+
+    A rule of the engine is cured once the engine gets past its rules, though memory may still
+    stop it; any other error only once it starts. Without a sizing nothing can be tried.
+    """
+    if situation.result is None:
+        return {"label": change.label, "changes": change.changes}
+    quiet = replace(situation.scenario, figures=False)
+    if MOVES_WEIGHTS.intersection(change.changes):
+        # A pool that was given does not tell what is left beside other weights.
+        quiet = replace(quiet, measured=replace(quiet.measured, available_kv_cache_bytes=None))
+    try:
+        there = size(replace(quiet, **change.changes))  # type: ignore[arg-type]  # our own fields
+    except InvalidRequest:
+        return None
+    # What breaks another rule has not been sized; what does not fit at all is no cure either.
+    past_rules = there.weights_bytes_per_rank is not None and there.verdict != "does_not_fit"
+    cured = past_rules if situation.error.kind in RULES else there.starts
+    return remedy_of(change, there) if cured else None

@@ -1,0 +1,1 @@
+"""Reading what servers print: logs, metrics, benchmarks and tools, line by line."""

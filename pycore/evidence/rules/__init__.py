@@ -1,0 +1,1 @@
+"""What cannot all be true of one run."""

@@ -1,0 +1,1 @@
+"""What to watch of a running server, and alerts that say so."""

@@ -1,0 +1,1 @@
+"""How checkpoints store weights: methods, and which linears each of them covers."""
