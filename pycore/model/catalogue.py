@@ -1,6 +1,7 @@
 """The models that come with Napkin, and the model that a scenario means."""
 
 import json
+from dataclasses import replace
 from functools import cache, lru_cache
 
 from pycore.data import rows
@@ -8,7 +9,7 @@ from pycore.errors import InvalidRequest
 from pycore.model.config_fields import with_overrides
 from pycore.model.hf_config import parse_config_text, read_model
 from pycore.model.hf_quant_config import with_hf_quant_config
-from pycore.model.model import Model, without_towers
+from pycore.model.model import Model, is_same, without_towers
 from pycore.scenario import Scenario
 
 
@@ -79,9 +80,28 @@ def read_with(config: dict[str, object], overrides: str, name: str) -> Model:
     """A model with some of its numbers changed; errors name the request's own field."""
     changes = json.loads(overrides) if overrides else {}
     try:
-        return read_model(with_overrides(config, changes), name)
+        model = read_model(with_overrides(config, changes), name)
     except InvalidRequest as error:
         field = error.field.removeprefix("config.")
         if field in changes:
             error.field = field
         raise
+    idle = tuple(field for field in changes if is_idle(config, changes, field, model))
+    return replace(model, idle_overrides=idle) if idle else model
+
+
+def is_idle(
+    config: dict[str, object], changes: dict[str, object], field: str, model: Model
+) -> bool:
+    """Whether ``model`` would be the same without one of the changes, which does change a number.
+
+    Some configs say a number in other words: Nemotron-H's layers stand in a pattern.
+    """
+    others = {name: value for name, value in changes.items() if name != field}
+    before = with_overrides(config, others)
+    if before == with_overrides(config, changes):
+        return False
+    try:
+        return is_same(read_model(before, model.name), model)
+    except InvalidRequest:
+        return False

@@ -1,7 +1,8 @@
 """A model as the engine will serve it: the layers in order, and what stands around them."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
+from typing import Final
 
 from pycore.model.layers import Layer, MoeMlp
 from pycore.model.module_names import DECODER, ModuleNames
@@ -54,6 +55,8 @@ class Model:
     architecture_numbers: dict[str, int | float | bool | str] = field(default_factory=dict)
     defaulted: dict[str, object] = field(default_factory=dict)
     config_read: dict[str, object] = field(default_factory=dict)
+    idle_overrides: tuple[str, ...] = ()
+    """Numbers that a request changed, and that this model's config is not read for."""
 
     @property
     def num_attention_heads(self) -> int:
@@ -64,6 +67,21 @@ class Model:
     def num_key_value_heads(self) -> int:
         """Key-value heads of the first layer with attention; 0 where there is none."""
         return int(self.architecture_numbers.get("num_key_value_heads", 0))
+
+
+# Fields of a model that say where it was read from, and those that no number of a config changes.
+NOT_COMPARED: Final = frozenset(
+    {"architecture_numbers", "config_read", "defaulted", "idle_overrides", "names", "quantization"}
+)
+
+
+def is_same(one: Model, other: Model) -> bool:
+    """Whether two readings of one config come to the same model."""
+    return all(
+        getattr(one, each.name) == getattr(other, each.name)
+        for each in fields(Model)
+        if each.name not in NOT_COMPARED
+    )
 
 
 @lru_cache(maxsize=64)

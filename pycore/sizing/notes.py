@@ -1,5 +1,6 @@
 """What a reader should know before trusting the figures."""
 
+from collections.abc import Callable
 from typing import Final
 
 from pycore.engine.overheads import taken_before_start
@@ -16,60 +17,92 @@ CHECKPOINT_TOLERANCE: Final = 0.02
 WITHOUT_BYTES: Final = ("rope_theta", "rope_local_base_freq")
 
 
-def notes_of(deployment: Deployment) -> tuple[dict[str, str], ...]:
+Note = dict[str, str]
+
+
+def note(kind: str, message: str) -> Note:
+    """One thing to know: its kind as one word, and a sentence."""
+    return {"kind": kind, "message": message}
+
+
+def notes_of(deployment: Deployment) -> tuple[Note, ...]:
     """What a reader should know before trusting the figures."""
-    notes = []
-    accelerator, model, scenario = deployment.accelerator, deployment.model, deployment.scenario
-    if not accelerator.total_is_measured and scenario.measured.total_bytes is None:
-        notes.append(
-            {
-                "kind": "assumed_total_bytes",
-                "message": f"The memory of {accelerator.name} is assumed, not read off a real "
-                "one: no public log that prints it was found.",
-            }
-        )
+    return tuple(found for tell in TELLERS if (found := tell(deployment)) is not None)
+
+
+def assumed_memory(deployment: Deployment) -> Note | None:
+    """An accelerator whose memory nobody has printed."""
+    accelerator = deployment.accelerator
+    if accelerator.total_is_measured or deployment.scenario.measured.total_bytes is not None:
+        return None
+    return note(
+        "assumed_total_bytes",
+        f"The memory of {accelerator.name} is assumed, not read off a real one: no public log "
+        "that prints it was found.",
+    )
+
+
+def defaulted_fields(deployment: Deployment) -> Note | None:
+    """Fields that the config leaves out, where their defaults say something."""
     decisive = {
         name: value
-        for name, value in model.defaulted.items()
+        for name, value in deployment.model.defaulted.items()
         if not is_neutral(value) and name not in WITHOUT_BYTES
     }
-    if decisive:
-        named = ", ".join(f"{name} = {shown(value)}" for name, value in decisive.items())
-        notes.append(
-            {
-                "kind": "defaulted_fields",
-                "message": f"The config leaves out: {named} (transformers' own default).",
-            }
-        )
-    if model.quantization is None and model.config_read.get("quantization_config"):
-        notes.append(
-            {
-                "kind": "quantization_ignored",
-                "message": "The checkpoint's description of its quantisation names no method that "
-                "the engine knows it by, so the engine makes its weights in the model's dtype.",
-            }
-        )
-    if not deployment.settings.version.established:
-        notes.append(
-            {
-                "kind": "version_not_established",
-                "message": f"What vLLM {scenario.engine_version} profiles was not read off its own "
-                "code: it is taken from the versions around it, and the ranges are wider.",
-            }
-        )
-    if deployment.workload_tokens > deployment.settings.max_model_len:
-        notes.append(
-            {
-                "kind": "workload_longer_than_max_model_len",
-                "message": f"A request of {deployment.workload_tokens} tokens is longer than "
-                f"max_model_len ({deployment.settings.max_model_len}): the engine rejects it.",
-            }
-        )
-    checkpoint = checkpoint_note(deployment)
-    return (*notes, checkpoint) if checkpoint else tuple(notes)
+    if not decisive:
+        return None
+    named = ", ".join(f"{name} = {shown(value)}" for name, value in decisive.items())
+    return note("defaulted_fields", f"The config leaves out: {named} (transformers' own default).")
 
 
-def warm_up_note(deployment: Deployment, memory: StageMemory) -> tuple[dict[str, str], ...]:
+def overrides_without_effect(deployment: Deployment) -> Note | None:
+    """Numbers that were changed and on which no figure rests."""
+    idle = deployment.model.idle_overrides
+    if not idle:
+        return None
+    return note(
+        "overrides_without_effect",
+        f"Changed without effect: {', '.join(idle)}. No figure of this model rests on it, or its "
+        "config says the same in other fields.",
+    )
+
+
+def quantization_ignored(deployment: Deployment) -> Note | None:
+    """A quantisation that the engine does not see."""
+    model = deployment.model
+    if model.quantization is not None or not model.config_read.get("quantization_config"):
+        return None
+    return note(
+        "quantization_ignored",
+        "The checkpoint's description of its quantisation names no method that the engine knows "
+        "it by, so the engine makes its weights in the model's dtype.",
+    )
+
+
+def version_not_established(deployment: Deployment) -> Note | None:
+    """A version whose estimates are its neighbours'."""
+    if deployment.settings.version.established:
+        return None
+    return note(
+        "version_not_established",
+        f"What vLLM {deployment.scenario.engine_version} profiles was not read off its own code: "
+        "it is taken from the versions around it, and the ranges are wider.",
+    )
+
+
+def long_workload(deployment: Deployment) -> Note | None:
+    """A workload whose requests the engine would reject."""
+    longest = deployment.settings.max_model_len
+    if deployment.workload_tokens <= longest:
+        return None
+    return note(
+        "workload_longer_than_max_model_len",
+        f"A request of {deployment.workload_tokens} tokens is longer than max_model_len "
+        f"({longest}): the engine rejects it.",
+    )
+
+
+def warm_up_note(deployment: Deployment, memory: StageMemory) -> tuple[Note, ...]:
     """That starting may die although the pool fits: what it takes beyond the budget is not there.
 
     Up to vLLM 0.19, and in the V2 runner up to 0.28, CUDA graphs come out of what the budget
@@ -82,15 +115,14 @@ def warm_up_note(deployment: Deployment, memory: StageMemory) -> tuple[dict[str,
     outside = max(0, free - deployment.requested_bytes)
     if memory.warm_up_bytes <= outside:
         return ()
-    return (
-        {
-            "kind": "warm_up_outside_budget",
-            "message": f"Starting takes about {memory.warm_up_bytes / GIB:.1f} GiB more than was "
-            f"set aside (CUDA graphs, the first sampling), and beyond the budget "
-            f"{outside / GIB:.1f} GiB are free: it may run out of memory after the KV cache is "
-            "laid out. A lower gpu_memory_utilization or max_num_seqs leaves room.",
-        },
+    found = note(
+        "warm_up_outside_budget",
+        f"Starting takes about {memory.warm_up_bytes / GIB:.1f} GiB more than was set aside (CUDA "
+        f"graphs, the first sampling), and beyond the budget {outside / GIB:.1f} GiB are free: it "
+        "may run out of memory after the KV cache is laid out. A lower gpu_memory_utilization or "
+        "max_num_seqs leaves room.",
     )
+    return (found,)
 
 
 def is_neutral(value: object) -> bool:
@@ -103,7 +135,7 @@ def shown(value: object) -> str:
     return f"{len(value)} entries" if isinstance(value, list | tuple) else str(value)
 
 
-def checkpoint_note(deployment: Deployment) -> dict[str, str] | None:
+def checkpoint_note(deployment: Deployment) -> Note | None:
     """A checkpoint whose files are of another size than the weights computed for it."""
     stated = deployment.scenario.checkpoint_bytes
     if stated is None or deployment.scenario.quantization is not None:
@@ -116,9 +148,20 @@ def checkpoint_note(deployment: Deployment) -> dict[str, str] | None:
     computed = sum(size for component, size in parts.items() if component != "buffers")
     if abs(stated - computed) <= CHECKPOINT_TOLERANCE * computed:
         return None
-    return {
-        "kind": "checkpoint_disagrees",
-        "message": f"The checkpoint's files hold {stated / GIB:.2f} GiB, the weights computed "
+    return note(
+        "checkpoint_disagrees",
+        f"The checkpoint's files hold {stated / GIB:.2f} GiB, the weights computed "
         f"from the config {computed / GIB:.2f} GiB: parts that are not served, or another form "
         "of the weights than the config says.",
-    }
+    )
+
+
+TELLERS: Final[tuple[Callable[[Deployment], Note | None], ...]] = (
+    assumed_memory,
+    defaulted_fields,
+    overrides_without_effect,
+    quantization_ignored,
+    version_not_established,
+    long_workload,
+    checkpoint_note,
+)
