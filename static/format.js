@@ -6,7 +6,11 @@ const MIB = 1024 ** 2;
 const GIB = 1024 ** 3;
 
 const WHOLE = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 0 });
-const TWO = new Intl.NumberFormat("en-GB", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+const TWO = new Intl.NumberFormat("en-GB", {
+  minimumFractionDigits: 2,
+  maximumFractionDigits: 2,
+  signDisplay: "negative", // no -0.00
+});
 const SHORT = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 2 });
 
 /** @param {number} value */

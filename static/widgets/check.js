@@ -5,6 +5,7 @@
 
 import { all, each, on, phrase, setFigure, setText, show } from "../dom.js";
 import { measure } from "../format.js";
+import { drawCures, pressedCure } from "./cures.js";
 
 /** To lay out more would freeze the page. */
 const MOST_SHOWN = 100_000;
@@ -48,11 +49,7 @@ export function createCheck(root, change, ask) {
     each(good, [...run.findings, ...run.notes], fill);
     each(errors, run.errors, (node, error) => {
       fill(node, error);
-      each(node.lastElementChild, error.remedies, (button, cure) => {
-        fill(button, cure);
-        // What is done outside the scenario is only said.
-        button.disabled = !Object.keys(/** @type {Changes} */ (cure).changes).length;
-      });
+      drawCures(node.lastElementChild, /** @type {any} */ (error.remedies));
     });
     each(rows, run.rows, (node, row) => {
       const range = row.bounds?.map((bound) => measure(bound, row.unit)).join(" to ") ?? "";
@@ -86,11 +83,10 @@ export function createCheck(root, change, ask) {
     take(event, data);
   });
   on(root, "click", ({ target }) => {
-    const button = target.closest("button");
-    const cures = run?.errors.flatMap(({ remedies }) => remedies) ?? [];
-    const cure = /** @type {any} */ (cures[all(errors, "button").indexOf(button)]);
-    const act = button?.dataset.act;
-    const changes = act === "adopt" ? { measured: run.measured } : cure?.changes;
+    const act = target.closest("button")?.dataset.act;
+    const cures = /** @type {any} */ (run?.errors.flatMap(({ remedies }) => remedies) ?? []);
+    const changes =
+      act === "adopt" ? { measured: run.measured } : pressedCure(errors, target, cures);
     if (changes || act) change({ ...run.request, ...changes }, "commit");
   });
 

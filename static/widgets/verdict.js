@@ -1,16 +1,15 @@
 // @ts-check
 
-import { all, each, find, on, set, setText, show } from "../dom.js";
-import { concurrency, count } from "../format.js";
+import { each, find, on, set, setText, show } from "../dom.js";
+import { drawCures, pressedCure } from "./cures.js";
 
 /** @type {Widget} */
 export const createVerdict = (root, change) => {
   /** @type {Remedy[]} */
   let remedies = [];
   on(root, "click", ({ target }) => {
-    const pressed = target.closest(".cures button");
-    const remedy = pressed && remedies[all(root, ".cures button").indexOf(pressed)];
-    if (remedy) change(remedy.changes, "commit");
+    const changes = pressedCure(root, target, remedies);
+    if (changes) change(changes, "commit");
   });
 
   return {
@@ -30,17 +29,8 @@ export const createVerdict = (root, change) => {
           children[1],
           refusal.choices.length ? `Would do: ${refusal.choices.join(", ")}` : "",
         );
-        each(children[2], refusal.remedies, (button, remedy) => {
-          setText(button.children[0], remedy.label);
-          setText(button.children[1], outcome(remedy));
-        });
+        drawCures(children[2], refusal.remedies);
       });
     },
   };
 };
-
-/** @param {Remedy} remedy */
-function outcome({ verdict, longest_request_tokens: longest, max_concurrency_for_workload: held }) {
-  if (verdict !== "fits" && verdict !== "tight") return "alone is not enough";
-  return `holds ${count(Number(longest))} tokens, ${concurrency(Number(held))} at once`;
-}

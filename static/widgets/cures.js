@@ -1,0 +1,25 @@
+// @ts-check
+/** Single changes that cure something, each with what it leads to. */
+
+import { all, each, setText } from "../dom.js";
+import { concurrency, count } from "../format.js";
+
+/** @param {Element} list @param {readonly Remedy[]} remedies */
+export const drawCures = (list, remedies) =>
+  each(list, remedies, (button, remedy) => {
+    setText(button.children[0], remedy.label);
+    setText(button.children[1], outcome(remedy));
+    // What is done outside the scenario is only said.
+    button.disabled = !Object.keys(remedy.changes).length;
+  });
+
+/** The changes of a pressed cure, of all that stand in one place. @param {Element} root @param {any} target @param {readonly Remedy[]} remedies */
+export const pressedCure = (root, target, remedies) =>
+  remedies[all(root, ".cures button").indexOf(target.closest("button"))]?.changes;
+
+/** @param {Remedy} remedy */
+function outcome({ verdict, longest_request_tokens: longest, max_concurrency_for_workload: held }) {
+  if (!verdict) return "";
+  if (verdict !== "fits" && verdict !== "tight") return "alone is not enough";
+  return `holds ${count(Number(longest))} tokens, ${concurrency(Number(held))} at once`;
+}
