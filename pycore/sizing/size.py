@@ -76,7 +76,7 @@ def refusals_before_loading(deployment: Deployment) -> tuple[Refusal, ...]:
     try:
         pool_of(deployment)
     except (NoAttentionBackendError, PagesDoNotUnifyError) as error:
-        refusals = (*refusals, cache_refusal(error))
+        refusals = (*refusals, cache_refusal(error, deployment.accelerator))
     free = free_at_start(deployment)
     if free >= deployment.requested_bytes:
         return refusals

@@ -16,6 +16,7 @@ from pycore.engine.attention.backend_rules import (
     TRITON_ATTN,
 )
 from pycore.engine.attention.backends import (
+    CacheNotReadError,
     NoAttentionBackendError,
     choose_backend,
     common_block_size,
@@ -88,6 +89,18 @@ def test_narrower_values_have_no_fp8_cache_on_blackwell() -> None:
     assert choose_backend(quantized, ADA, None).name == "TRITON_ATTN_DIFFKV"
     with pytest.raises(NoAttentionBackendError):
         choose_backend(quantized, BLACKWELL, None)
+
+
+@pytest.mark.parametrize(
+    "needs", [replace(LLAMA, head_size=96), replace(LLAMA, has_sink=True), DEEPSEEK]
+)
+def test_triton_keeps_fp8_from_ada_on(needs: AttentionNeeds) -> None:
+    """On A100 it is still picked, and then stops. Source: vLLM 0.33.0, TritonAttentionImpl."""
+    quantized = replace(needs, kv_cache_dtype="fp8")
+    assert choose_backend(quantized, ADA, None).name.startswith("TRITON")
+    assert choose_backend(needs, AMPERE, None)
+    with pytest.raises(CacheNotReadError):
+        choose_backend(quantized, AMPERE, None)
 
 
 def test_turboquant_has_no_windows() -> None:

@@ -75,6 +75,17 @@ def test_deepseek_v4_packs_its_vectors_in_fp8_alone(dtype: str, *, refused: bool
     assert refused == any(kind == "no_attention_backend" for kind, _ in found)
 
 
+def test_fp8_is_not_kept_for_triton_on_ampere() -> None:
+    """gpt-oss has sinks, which only Triton's kernels serve on A100."""
+    message = (
+        "ValueError: FP8 KV cache is not supported by the Triton attention backend on A100 80GB "
+        "SXM4 (compute capability 8.0); native FP8 (fp8e4nv) requires SM89+. Re-run with "
+        "--kv-cache-dtype bfloat16."
+    )
+    found = refusals("gpt-oss-20b", kv_cache_dtype="fp8", accelerator="a100-sxm-80gb")
+    assert found == [("no_attention_backend", message)]
+
+
 def test_turboquant_shares_no_layout_with_flashinfer_on_blackwell() -> None:
     """The first and last layers stay in the model's type, and FlashInfer reads them on B200."""
     quantized: dict[str, Any] = {"kv_cache_dtype": "turboquant_4bit_nc", "max_model_len": 8192}

@@ -17,6 +17,9 @@ from pycore.engine.attention.backend_rules import (
     FLASHINFER,
     FLASHINFER_MLA_SPARSE_SM120,
     FLASHMLA_SPARSE,
+    TRITON_ATTN,
+    TRITON_ATTN_DIFFKV,
+    TRITON_MLA,
     TURBOQUANT,
     Backend,
     candidates,
@@ -26,6 +29,8 @@ from pycore.engine.kv.dtypes import is_quantized
 from pycore.errors import NapkinError
 
 DEFAULT_BLOCK_SIZE: Final = 16
+TRITON: Final = (TRITON_ATTN, TRITON_ATTN_DIFFKV, TRITON_MLA)
+FIRST_WITH_FP8: Final = (8, 9)
 
 
 class NoAttentionBackendError(NapkinError):
@@ -36,13 +41,29 @@ class NoAttentionBackendError(NapkinError):
         self.needs = needs
 
 
+class CacheNotReadError(NoAttentionBackendError):
+    """The kernels that were picked do not read the cache's format on this GPU."""
+
+    def __init__(self, needs: AttentionNeeds, backend: Backend) -> None:
+        super().__init__(needs)
+        self.backend = backend
+
+
 def choose_backend(needs: AttentionNeeds, gpu: Capability, block_size: int | None) -> Backend:
     """The engine's backend for this layer; a block size that was asked for rules out the others.
 
-    Source: vLLM 0.33.0, platforms/cuda.py, get_attn_backend_cls.
+    Triton's kernels are picked for fp8 caches on any GPU, and then stop where it has no fp8.
+    Source: vLLM 0.33.0, platforms/cuda.py, get_attn_backend_cls; v1/attention/backends,
+    TritonAttentionImpl and TritonMLAImpl.
     """
     for backend, serves in candidates(needs, gpu):
         if (block_size is None or backend.reads(block_size)) and serves(needs, gpu):
+            if (
+                backend in TRITON
+                and needs.kv_cache_dtype.startswith("fp8")
+                and gpu < FIRST_WITH_FP8
+            ):
+                raise CacheNotReadError(needs, backend)
             return backend
     raise NoAttentionBackendError(needs)
 
