@@ -109,6 +109,18 @@ def test_fp8_blocks_are_not_cut_along_the_columns() -> None:
     assert quantised("qwen2.5-72b-instruct", BLOCKS, **fused)["starts"]
 
 
+def test_a_finer_grid_needs_a_gpu_with_fp8() -> None:
+    """Marlin's kernels, the only ones of A100, read blocks of 128 alone.
+
+    Source: vLLM 0.33.0, fused_moe/oracle/fp8.py, select_fp8_moe_backend.
+    """
+    cut = {"tensor_parallel_size": 4, "accelerator": "a100-sxm-80gb"}
+    message = "No FP8 MoE backend supports the deployment configuration."
+    assert refused("qwen3-30b-a3b", BLOCKS, **cut) == message
+    assert quantised("qwen3-30b-a3b", BLOCKS, **cut | {"tensor_parallel_size": 2})["starts"]
+    assert quantised("qwen3-30b-a3b", BLOCKS, **cut | {"accelerator": "l4"})["starts"]
+
+
 def test_fp8_experts_are_cut_where_a_finer_grid_fits() -> None:
     """Qwen3-30B-A3B's experts are 768 wide: 192 and 96 on four and eight ranks, in blocks of 32.
 

@@ -8,6 +8,7 @@ quantization/auto_awq.py, auto_gptq.py, modelopt.py and compressed_tensors_wNa16
 
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import Final
 
 from pycore.engine.attention.integer_kernels import cuts_a_group, no_kernel
 from pycore.engine.expert_filling import fitted
@@ -18,6 +19,10 @@ from pycore.model.parameters import layer_tensors
 from pycore.model.quantization.methods import Quantization
 from pycore.model.quantization.weight_formats import WeightFormat
 from pycore.model.tensors import Linear, Split
+
+# The one grid of fp8 scales that Marlin's kernels for experts read, and the first GPU with others.
+MARLIN_BLOCK: Final = (128, 128)
+FIRST_WITH_FP8: Final = (8, 9)
 
 
 def shard_error(
@@ -194,7 +199,17 @@ def expert_block_error(
             f"The input_size of down's weight = {width} is not divisible by weight quantization "
             f"block_k = {block_k}."
         )
+    if (block_n, block_k) != MARLIN_BLOCK and is_older(ranks.compute_capability):
+        return "No FP8 MoE backend supports the deployment configuration."
     return None
+
+
+def is_older(capability: tuple[int, int] | None) -> bool:
+    """Whether a GPU has no fp8 of its own, so that Marlin's are its only kernels for experts.
+
+    Source: vLLM 0.33.0, fused_moe/experts, marlin_moe.py and triton_moe.py.
+    """
+    return capability is not None and capability < FIRST_WITH_FP8
 
 
 def expert_group_error(form: WeightFormat, width: int, hidden: int) -> str | None:
