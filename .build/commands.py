@@ -23,6 +23,11 @@ def read_arguments(argv: list[str], usage: str) -> argparse.Namespace:
     accuracy.add_argument(
         "--learn", action="store_true", help="only learn the constants anew from these runs"
     )
+    accuracy.add_argument(
+        "--baseline",
+        action="store_true",
+        help="take what is reached as what the tests hold later figures against",
+    )
     return parser.parse_args(argv or ["build"])
 
 
@@ -56,7 +61,7 @@ def run_command(arguments: argparse.Namespace) -> int:
         case "accuracy":
             from accuracy import accuracy
 
-            return accuracy(learn_anew=arguments.learn)
+            return accuracy(learn_anew=arguments.learn, set_baseline=arguments.baseline)
         case _:
             from assemble import build_site
 

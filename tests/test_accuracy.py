@@ -1,7 +1,8 @@
-"""Napkin's figures against public runs of real servers: no worse than when last written.
+"""Napkin's figures against public runs of real servers: no worse than the baseline.
 
 Each record is predicted with constants learnt without the records of its own model. What was
-reached stands in ``tests/accuracy/baseline.json``, rewritten by ``python3 build.py accuracy``.
+reached stands in ``tests/accuracy/baseline.json``, set by ``python3 build.py accuracy --baseline``
+alone.
 """
 
 from functools import cache
