@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from pycore.engine.kv import capacity as kv_capacity
+from pycore.engine.kv.formulas import max_concurrency_for_workload
 from pycore.scenario import Scenario
 from pycore.sizing.deployment import deployment_of
 from pycore.sizing.ledger import Ledger
@@ -50,10 +51,12 @@ def frontier(scenario: Scenario) -> Frontier:
 
 def point(sizing: Sizing, tokens: int) -> Point:
     """Requests of ``tokens`` that the pool holds at once, no more than are scheduled."""
-    per_request = kv_capacity.blocks_per_request(sizing.plan, tokens)
-    blocks = sizing.capacity.num_gpu_blocks
-    scheduled = sizing.deployment.settings.max_num_seqs
-    return Point(tokens, min(blocks / per_request, float(scheduled)))
+    held = max_concurrency_for_workload(
+        num_gpu_blocks=sizing.capacity.num_gpu_blocks,
+        blocks_per_request=kv_capacity.blocks_per_request(sizing.plan, tokens),
+        max_num_seqs=sizing.deployment.settings.max_num_seqs,
+    )
+    return Point(tokens, held)
 
 
 def lengths(longest: int) -> list[int]:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from pycore.dtypes import BITS, element_bytes
+from pycore.engine.kv.formulas import num_kv_heads_per_rank
 from pycore.engine.kv.groups import KVCachePlan
 from pycore.engine.kv.reasons import reasons
 from pycore.model.latent import LatentAttention
 from pycore.model.model import Model
 from pycore.sizing.deployment import Deployment
-from pycore.sizing.kv_cache import kv_heads_per_rank
 
 # Within this share of the engine's own figure the plain formula is as good as right: it differs
 # by the last block of a request.
@@ -53,7 +53,7 @@ def contrast(
     width = settings.kv_cache_dtype if settings.kv_cache_dtype in BITS else settings.dtype
     per_token = plain_kv_cache_bytes_per_token(
         num_hidden_layers=len(model.layers),
-        num_kv_heads=kv_heads_per_rank(
+        num_kv_heads=num_kv_heads_per_rank(
             num_key_value_heads=heads,
             tensor_parallel_size=deployment.scenario.tensor_parallel_size,
         ),

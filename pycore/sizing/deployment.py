@@ -6,6 +6,7 @@ from typing import Final
 from pycore.engine import overheads
 from pycore.engine.cache_settings import CacheSettings
 from pycore.engine.kv import capacity as kv_capacity
+from pycore.engine.kv import formulas as kv_formulas
 from pycore.engine.kv.groups import KVCachePlan
 from pycore.engine.kv.specs import RequestLimits
 from pycore.engine.vllm import Settings, choose_settings
@@ -146,4 +147,8 @@ def pool_basis(scenario: Scenario) -> Basis:
 def workload_concurrency(deployment: Deployment, plan: KVCachePlan, blocks: int) -> float:
     """Requests of the workload's length that one replica holds at once."""
     per_request = kv_capacity.blocks_per_request(plan, deployment.workload_tokens)
-    return min(max(0, blocks) / per_request, float(deployment.settings.max_num_seqs))
+    return kv_formulas.max_concurrency_for_workload(
+        num_gpu_blocks=max(0, blocks),
+        blocks_per_request=per_request,
+        max_num_seqs=deployment.settings.max_num_seqs,
+    )

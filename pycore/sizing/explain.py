@@ -9,7 +9,6 @@ from pycore.model.layers import FullAttention
 from pycore.sizing import weights
 from pycore.sizing.capacity import Capacity
 from pycore.sizing.deployment import Deployment, block_size_of, pool_basis
-from pycore.sizing.kv_cache import kv_heads_per_rank
 from pycore.sizing.ledger import Ledger
 from pycore.sizing.weights import StageWeights
 
@@ -45,47 +44,6 @@ def is_plain(deployment: Deployment, plan: KVCachePlan) -> bool:
     )
 
 
-def kv_cache_bytes_per_token_per_rank(
-    *, num_layers: int, num_kv_heads: int, head_size: int, head_size_v: int, element_bytes: int
-) -> int:
-    """What one token of one request takes on each GPU: a key and a value per layer and KV head.
-
-    Source: vLLM 0.33.0, v1/kv_cache_interface.py, AttentionSpec.page_size_bytes.
-    """
-    return num_layers * num_kv_heads * (head_size + head_size_v) * element_bytes
-
-
-def longest_request_tokens(
-    *,
-    num_gpu_blocks: int,
-    blocks_held_back: int,
-    block_size: int,
-    decode_context_parallel_size: int,
-    model_limit_tokens: int,
-) -> int:
-    """The longest single request: all blocks but the ones held back, or the model's own limit.
-
-    Source: vLLM 0.33.0, v1/core/kv_cache_planning.py, _estimate_max_model_len_from_groups.
-    """
-    return max(
-        0,
-        min(
-            (num_gpu_blocks - blocks_held_back) * block_size * decode_context_parallel_size,
-            model_limit_tokens,
-        ),
-    )
-
-
-def max_concurrency_for_workload(
-    *, num_gpu_blocks: int, blocks_per_request: int, max_num_seqs: int
-) -> float:
-    """Requests of the workload's length that one replica holds at once, no more than it schedules.
-
-    Source: vLLM 0.33.0, v1/core/kv_cache_utils.py, the engine's own formula at this length.
-    """
-    return min(num_gpu_blocks / blocks_per_request, float(max_num_seqs))
-
-
 def explain_kv(deployment: Deployment, plan: KVCachePlan, ledger: Ledger) -> None:
     """Write down what a token, a block and one longest request take."""
     mixer = deployment.model.layers[0].mixer
@@ -95,14 +53,14 @@ def explain_kv(deployment: Deployment, plan: KVCachePlan, ledger: Ledger) -> Non
         return
     scenario, settings = deployment.scenario, deployment.settings
     heads = ledger.exact(
-        kv_heads_per_rank,
+        kv_formulas.num_kv_heads_per_rank,
         num_key_value_heads=mixer.num_key_value_heads,
         tensor_parallel_size=scenario.tensor_parallel_size,
     )
     stages = layers_by_stage(len(deployment.model.layers), scenario.pipeline_parallel_size)
     width = element_bytes(settings.kv_cache_dtype)
     ledger.exact(
-        kv_cache_bytes_per_token_per_rank,
+        kv_formulas.kv_cache_bytes_per_token_per_rank,
         num_layers=max(stages),
         num_kv_heads=heads,
         head_size=mixer.head_dim,
@@ -144,7 +102,7 @@ def explain_pool(
     if is_plain(deployment, plan):
         ledger.noted(
             basis,
-            longest_request_tokens,
+            kv_formulas.longest_request_tokens,
             num_gpu_blocks=capacity.num_gpu_blocks,
             blocks_held_back=settings.version.blocks_held_back,
             block_size=block_size_of(deployment),
@@ -153,7 +111,7 @@ def explain_pool(
         )
     ledger.noted(
         basis,
-        max_concurrency_for_workload,
+        kv_formulas.max_concurrency_for_workload,
         num_gpu_blocks=capacity.num_gpu_blocks,
         blocks_per_request=kv_capacity.blocks_per_request(plan, deployment.workload_tokens),
         max_num_seqs=settings.max_num_seqs,

@@ -19,14 +19,6 @@ class KVPool:
     plan: KVCachePlan
 
 
-def kv_heads_per_rank(*, num_key_value_heads: int, tensor_parallel_size: int) -> int:
-    """Key-value heads on one rank: at least one, so ranks beyond the heads hold copies.
-
-    Source: vLLM 0.33.0, config/model.py, get_num_kv_heads.
-    """
-    return max(1, num_key_value_heads // tensor_parallel_size)
-
-
 @lru_cache(maxsize=256)
 def kv_pool(
     model: Model,

@@ -10,6 +10,7 @@ from typing import Final, assert_never
 
 from pycore.dtypes import element_bytes
 from pycore.engine.expert_filling import filling_of, fitted
+from pycore.engine.kv.formulas import num_kv_heads_per_rank
 from pycore.engine.shards import UNFILLED, Filling, Ranks, shard_of
 from pycore.model.buffers import buffer_tensors
 from pycore.model.latent import LatentAttention
@@ -150,7 +151,10 @@ def cached_heads(
 ) -> int:
     """Key-value heads that one rank caches."""
     attention = mixer if isinstance(mixer, FullAttention) else mixer.attention
-    return max(1, attention.num_key_value_heads // ranks.tensor_parallel_size)
+    return num_kv_heads_per_rank(
+        num_key_value_heads=attention.num_key_value_heads,
+        tensor_parallel_size=ranks.tensor_parallel_size,
+    )
 
 
 def outer_held(

@@ -1,9 +1,27 @@
 """The arithmetic of a KV pool, one expression a formula: from bytes to blocks to tokens.
 
-These are the formulas that people see. ``kv_capacity`` asks the same of a whole plan.
+These are the formulas that people see. ``capacity`` asks the same of a whole plan.
 """
 
 from pycore.units import ceil_div
+
+
+def num_kv_heads_per_rank(*, num_key_value_heads: int, tensor_parallel_size: int) -> int:
+    """Key-value heads on one rank: at least one, so ranks beyond the heads hold copies.
+
+    Source: vLLM 0.33.0, config/model.py, get_num_kv_heads.
+    """
+    return max(1, num_key_value_heads // tensor_parallel_size)
+
+
+def kv_cache_bytes_per_token_per_rank(
+    *, num_layers: int, num_kv_heads: int, head_size: int, head_size_v: int, element_bytes: int
+) -> int:
+    """What one token of one request takes on each GPU: a key and a value per layer and KV head.
+
+    Source: vLLM 0.33.0, v1/kv_cache_interface.py, AttentionSpec.page_size_bytes.
+    """
+    return num_layers * num_kv_heads * (head_size + head_size_v) * element_bytes
 
 
 def kv_cache_bytes_per_block(
@@ -32,19 +50,6 @@ def blocks_per_request(
     Source: vLLM 0.33.0, v1/kv_cache_interface.py, FullAttentionSpec.max_memory_usage_bytes.
     """
     return ceil_div(max_model_len, block_size * decode_context_parallel_size)
-
-
-def window_blocks_per_request(
-    *, max_model_len: int, sliding_window: int, max_in_flight_tokens: int, block_size: int
-) -> int:
-    """Blocks that one request of max_model_len takes in layers with a sliding window.
-
-    The window's tokens and all that are in flight, since blocks are freed only once a step has
-    settled; and one block more, since a window seldom begins on a block's edge.
-
-    Source: vLLM 0.33.0, v1/kv_cache_interface.py, SlidingWindowSpec.
-    """
-    return ceil_div(min(sliding_window - 1 + max_in_flight_tokens, max_model_len), block_size) + 1
 
 
 def needed_kv_cache_bytes(*, blocks_per_request: int, kv_cache_bytes_per_block: int) -> int:
@@ -81,6 +86,37 @@ def kv_cache_size_tokens(*, kv_cache_max_concurrency: float, max_model_len: int)
     Source: vLLM 0.33.0, v1/core/kv_cache_utils.py, get_kv_cache_capacity.
     """
     return int(kv_cache_max_concurrency * max_model_len)
+
+
+def longest_request_tokens(
+    *,
+    num_gpu_blocks: int,
+    blocks_held_back: int,
+    block_size: int,
+    decode_context_parallel_size: int,
+    model_limit_tokens: int,
+) -> int:
+    """The longest single request: all blocks but the ones held back, or the model's own limit.
+
+    Source: vLLM 0.33.0, v1/core/kv_cache_planning.py, _estimate_max_model_len_from_groups.
+    """
+    return max(
+        0,
+        min(
+            (num_gpu_blocks - blocks_held_back) * block_size * decode_context_parallel_size,
+            model_limit_tokens,
+        ),
+    )
+
+
+def max_concurrency_for_workload(
+    *, num_gpu_blocks: int, blocks_per_request: int, max_num_seqs: int
+) -> float:
+    """Requests of the workload's length that one replica holds at once, no more than it schedules.
+
+    Source: vLLM 0.33.0, v1/core/kv_cache_utils.py, the engine's own formula at this length.
+    """
+    return min(num_gpu_blocks / blocks_per_request, float(max_num_seqs))
 
 
 def printed_tokens_of_blocks(*, num_gpu_blocks: int, num_groups: int, tokens_per_block: int) -> int:

@@ -12,6 +12,7 @@ from pycore.engine.attention.needs import AttentionNeeds
 from pycore.engine.cache_settings import Blocks, CacheSettings
 from pycore.engine.kv.compressed_specs import compressed
 from pycore.engine.kv.dtypes import bytes_per_kv_head, indexer_key_bytes, latent_bytes
+from pycore.engine.kv.formulas import num_kv_heads_per_rank
 from pycore.engine.kv.specs import (
     ChunkedLocalAttentionSpec,
     CrossAttentionSpec,
@@ -131,14 +132,17 @@ def bytes_per_token(mixer: AnyMixer, kv_cache_dtype: str, settings: CacheSetting
     attention = attention_of(mixer)
     if attention is None:
         return 0
-    return num_kv_heads_per_rank(attention, settings.tensor_parallel_size) * bytes_per_kv_head(
+    return cached_heads(attention, settings) * bytes_per_kv_head(
         kv_cache_dtype, attention.head_dim, attention.v_head_dim, width
     )
 
 
-def num_kv_heads_per_rank(attention: FullAttention, tensor_parallel_size: int) -> int:
+def cached_heads(attention: FullAttention, settings: CacheSettings) -> int:
     """KV heads that one rank keeps: a share of them, or a copy of one."""
-    return max(1, attention.num_key_value_heads // tensor_parallel_size)
+    return num_kv_heads_per_rank(
+        num_key_value_heads=attention.num_key_value_heads,
+        tensor_parallel_size=settings.tensor_parallel_size,
+    )
 
 
 def specs_of(
@@ -191,7 +195,7 @@ def paged(
     """Keys and values of every token that the layer keeps."""
     return FullAttentionSpec(
         block_size=block_size,
-        num_kv_heads=num_kv_heads_per_rank(attention, settings.tensor_parallel_size),
+        num_kv_heads=cached_heads(attention, settings),
         head_size=attention.head_dim,
         head_size_v=attention.v_head_dim,
         bytes_per_kv_head=bytes_per_kv_head(

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from pycore.engine.kv.capacity import blocks_per_request
+from pycore.engine.kv.formulas import kv_cache_max_concurrency
 from pycore.scenario import Scenario
 from pycore.sizing.deployment import deployment_of, plan_of
 from pycore.sizing.ledger import Ledger
@@ -40,8 +41,12 @@ def steady_state(scenario: Scenario, result: SizeResult) -> Steady | None:
     asked = ceil_div(scenario.concurrency, scenario.data_parallel_size)
     most = result.chosen["max_num_seqs"]
     limit = most if isinstance(most, int) else asked
-    held = blocks / blocks_per_request(plan, full)
-    at_half = blocks / blocks_per_request(plan, half)
+    held, at_half = (
+        kv_cache_max_concurrency(
+            num_gpu_blocks=blocks, blocks_per_request=blocks_per_request(plan, tokens)
+        )
+        for tokens in (full, half)
+    )
     running = min(float(asked), float(limit), at_half)
     return Steady(
         asked=asked,
