@@ -67,12 +67,20 @@ def test_a_cache_is_not_kept_in_the_other_half_precision_type() -> None:
 
 
 @pytest.mark.parametrize(
-    ("dtype", "refused"), [("nvfp4", True), ("int8_per_token_head", True), ("fp8", False)]
+    ("dtype", "refused"),
+    [
+        ("nvfp4", True),
+        ("int8_per_token_head", True),
+        ("bfloat16", True),
+        ("fp8", False),
+        ("fp8_e5m2", False),
+    ],
 )
 def test_deepseek_v4_packs_its_vectors_in_fp8_alone(dtype: str, *, refused: bool) -> None:
     """Any fp8 will do; nothing else is read by its kernels."""
     found = refusals("deepseek-v4-flash", tensor_parallel_size=4, kv_cache_dtype=dtype)
     assert refused == any(kind == "no_attention_backend" for kind, _ in found)
+    assert not any(kind == "unsupported_quantisation" for kind, _ in found)
 
 
 def test_fp8_is_not_kept_for_triton_on_ampere() -> None:

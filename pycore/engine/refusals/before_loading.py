@@ -21,6 +21,7 @@ from pycore.engine.refusals.settings import (
     few_batched_tokens,
     other_cache_dtype,
     over_long,
+    packed_cache,
     quantisation_refused,
 )
 from pycore.engine.vllm import Settings
@@ -38,6 +39,7 @@ def shape_refusals(
         few_batched_tokens(settings),
         dtype_missing(settings, accelerator),
         other_cache_dtype(settings),
+        packed_cache(scenario, model),
         quantisation_refused(scenario, model, settings, accelerator),
         odd_heads(scenario, model),
         too_many(scenario),

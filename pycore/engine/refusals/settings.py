@@ -9,7 +9,8 @@ from pycore.engine.refusals.quantisation import start_errors
 from pycore.engine.refusals.refusal import Refusal
 from pycore.engine.vllm import Settings, has_bfloat16
 from pycore.hardware.accelerators import Accelerator
-from pycore.model.model import Model
+from pycore.model.latent import CompressedAttention
+from pycore.model.model import Model, distinct_layers
 from pycore.scenario import Scenario
 
 HALF_PRECISION: Final = ("float16", "bfloat16")
@@ -73,6 +74,23 @@ def other_cache_dtype(settings: Settings) -> Refusal | None:
     message = (
         f'kv_cache_dtype="{cache}" is incompatible with dtype="{own}". Please set '
         f"`--kv-cache-dtype` to {allowed}."
+    )
+    return Refusal("no_attention_backend", message, "kv_cache_dtype")
+
+
+def packed_cache(scenario: Scenario, model: Model) -> Refusal | None:
+    """DeepSeek-V4's vectors in the model's own type: its kernels read packed fp8.
+
+    Source: vLLM 0.33.0, models/deepseek_v4/attention.py.
+    """
+    asked = scenario.kv_cache_dtype
+    mixers = (layer.mixer for layer in distinct_layers(model))
+    compressed = any(isinstance(mixer, CompressedAttention) for mixer in mixers)
+    if asked not in HALF_PRECISION or not compressed:
+        return None
+    message = (
+        f"DeepseekV4 fp8_ds_mla layout only supports fp8 kv-cache, got {asked}. Please set "
+        "`--kv-cache-dtype fp8` or select a backend that supports bfloat16 KV cache."
     )
     return Refusal("no_attention_backend", message, "kv_cache_dtype")
 

@@ -125,7 +125,6 @@ def read_deepseek_v4(section: ConfigReader, expert_dtype: str) -> Quantization:
         lowest_capability=75,
         forms={"fp8": (form, experts)},
         attention_scales=KV_SCALES,
-        carries_cache_scales=True,
         declared=section,
     )
 
