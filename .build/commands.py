@@ -4,6 +4,7 @@ import argparse
 import sys
 
 from console import BuildError
+from diagnosis import file_systems_remedy
 
 
 def read_arguments(argv: list[str], usage: str) -> argparse.Namespace:
@@ -37,10 +38,17 @@ def main(argv: list[str], usage: str) -> int:
     try:
         return run_command(arguments)
     except BuildError as error:
-        print(f"\n{error}\n  what to do: {error.remedy}", file=sys.stderr)
-        return 1
+        return failed(error, error.remedy)
+    except OSError as error:
+        return failed(error, file_systems_remedy(error))
     except KeyboardInterrupt:
         return 130
+
+
+def failed(error: Exception, remedy: str) -> int:
+    """Say what failed and what to do about it; return the script's code."""
+    print(f"\n{error}\n  what to do: {remedy}", file=sys.stderr)
+    return 1
 
 
 def run_command(arguments: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -46,14 +46,18 @@ def run(
     argv: Sequence[str | Path],
     *,
     title: str,
-    remedy: str,
+    remedy: str | Callable[[str], str],
     cwd: Path = ROOT,
     env: Mapping[str, str] | None = None,
 ) -> str:
-    """Run a tool to its end, with a sign of life; return what it printed."""
+    """Run a tool to its end, with a sign of life; return what it printed.
+
+    What to do about a failure may depend on what the tool printed.
+    """
     with step(title):
         code, lines = watch([str(word) for word in argv], cwd=cwd, env=env)
     if code != 0:
+        remedy = remedy if isinstance(remedy, str) else remedy("\n".join(lines))
         tail = "\n".join(f"  | {line[:SHOWN_WIDTH]}" for line in lines[-SHOWN_LINES:])
         raise BuildError(f"{tail}\n{title}: {argv[0]} ended with code {code}", remedy)
     return "\n".join(lines)

@@ -5,9 +5,10 @@ import shutil
 from pathlib import Path
 
 from console import run
+from diagnosis import installers_remedy
 from places import BUILD, CACHE, ROOT
 from pyodide_runtime import pyodide
-from toolbox import NO_NETWORK, digest_of, is_fresh, node, venv_python
+from toolbox import digest_of, is_fresh, node, venv_python
 
 REFERENCE_REQUEST = {
     "model": "llama-3.3-70b-instruct",
@@ -42,7 +43,7 @@ def micropip_wheel() -> Path:
             *("--dest", folder, "-r", BUILD / "micropip-requirements.txt"),
         ],
         title="fetching micropip",
-        remedy=NO_NETWORK,
+        remedy=installers_remedy,
     )
     return next(folder.glob("micropip-*.whl"))
 

@@ -6,8 +6,9 @@ import tarfile
 from pathlib import Path
 
 from console import BuildError, run
+from diagnosis import UNKNOWN, installers_remedy
 from places import CACHE
-from toolbox import NO_NETWORK, npm
+from toolbox import npm
 
 VERSION = "314.0.7"
 SHA512 = "0YvXxEhfEdpLfb/XkM2BFAeMROq0iMUX2bzzH9pOttyMcWkwq+HbE5uyuGD82LN7y2q+SNvi/6V5JEsOlD2R1A=="
@@ -25,7 +26,9 @@ def pyodide() -> Path:
     check(tarball)
     half_done = folder.with_suffix(".unpacking")
     with tarfile.open(tarball) as archive:
-        archive.extractall(half_done, filter="data")
+        # Python's own guard, from 3.11.4 on; before it the pinned hash has to do.
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)
+        archive.extractall(half_done)
     (half_done / "package").rename(folder)
     half_done.rmdir()
     return folder
@@ -34,12 +37,12 @@ def pyodide() -> Path:
 def fetch(tarball: Path) -> None:
     """Let npm fetch the package (6.5 MB) from wherever it is configured to."""
     run(
-        [npm(), "pack", f"pyodide@{VERSION}", "--pack-destination", str(CACHE), "--silent"],
+        [npm(), "pack", f"pyodide@{VERSION}", "--pack-destination", str(CACHE), "--loglevel=error"],
         title=f"fetching Pyodide {VERSION} (6.5 MB)",
-        remedy=NO_NETWORK,
+        remedy=installers_remedy,
     )
     if not tarball.is_file():
-        raise BuildError(f"npm pack left no {tarball.name}", NO_NETWORK)
+        raise BuildError(f"npm pack left no {tarball.name}", UNKNOWN)
 
 
 def check(tarball: Path) -> None:

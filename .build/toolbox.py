@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from console import BuildError, run, say
+from diagnosis import installers_remedy
 from places import BUILD, CACHE, NODE_MODULES, ROOT, VENV
 
 try:
@@ -18,7 +19,6 @@ except ImportError:  # Windows: two scripts at once are then the user's own affa
     fcntl = None  # type: ignore[assignment]  # the module is absent there
 
 OLDEST_NODE = 20
-NO_NETWORK = "check the network (a proxy belongs into the tool's own settings) and run this again"
 
 
 @contextmanager
@@ -83,7 +83,7 @@ def node_modules() -> None:
     run(
         [npm(), "ci", "--no-audit", "--no-fund", "--ignore-scripts"],
         title="installing the JavaScript tools (npm ci)",
-        remedy=NO_NETWORK,
+        remedy=installers_remedy,
     )
     stamp.write_text(wanted)
 
@@ -120,6 +120,6 @@ def install_requirements(python: Path, requirements: Path) -> None:
     run(
         [python, "-m", "pip", "install", "--disable-pip-version-check", "-r", requirements],
         title=f"installing the Python packages of {requirements.name}",
-        remedy=NO_NETWORK,
+        remedy=installers_remedy,
     )
     stamp.write_text(wanted)
