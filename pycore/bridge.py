@@ -12,7 +12,7 @@ import pycore
 from pycore.ask import catalogue, model
 from pycore.decide import frontier, knobs, remedies
 from pycore.errors import InvalidRequest
-from pycore.request import parse, read_scenario
+from pycore.request import parse, read_scenario, too_deep
 from pycore.scenario import Scenario
 from pycore.sizing.size import size
 
@@ -43,10 +43,15 @@ ANSWERS: Final[dict[str, Callable[[Scenario], object]]] = {
 
 
 def answer(text: str) -> str:
-    """The answer to one request, as JSON text on one line."""
-    return json.dumps(
+    """The answer to one request, as JSON text on one line that any encoding can take.
+
+    Half of a surrogate pair, which JSON may hold and UTF-8 may not, goes back out as it came in:
+    as an escape.
+    """
+    told = json.dumps(
         answer_object(text), default=as_object, ensure_ascii=False, separators=(",", ":")
     )
+    return told.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def answer_object(text: str) -> dict[str, object]:
@@ -56,6 +61,8 @@ def answer_object(text: str) -> dict[str, object]:
         result = ANSWERS[scenario.ask](scenario)
     except InvalidRequest as error:
         return {"ok": False, "failure": failure(error)}
+    except RecursionError:
+        return {"ok": False, "failure": failure(too_deep())}
     return {
         "ok": True,
         "schema": 1,

@@ -148,7 +148,8 @@ def measured(key: str, value: object) -> Measured:
         if name not in known:
             raise unknown_key(f"{key}.{name}", [f"{key}.{name}" for name in known])
         if figure is not None:
-            num_bytes(f"{key}.{name}", figure)
+            read = some_bytes if name == "total_bytes" else num_bytes
+            read(f"{key}.{name}", figure)
     return Measured(**value)
 
 
@@ -235,12 +236,17 @@ def object_of(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return repeated
 
 
+def too_deep() -> InvalidRequest:
+    """The failure for lists and objects in one another beyond what can be read."""
+    return InvalidRequest("request", "not_json", "the request is nested too deeply")
+
+
 def parse(text: str) -> object:
     """The JSON value of ``text``; NaN and Infinity are read, and refused where they are used."""
     try:
         return json.loads(text, object_pairs_hook=object_of)
     except RecursionError:
-        raise InvalidRequest("request", "not_json", "the request is nested too deeply") from None
+        raise too_deep() from None
     except ValueError as error:
         raise InvalidRequest("request", "not_json", f"the request is not JSON: {error}") from None
 

@@ -306,7 +306,7 @@ export interface RecognisedText {
   num_lines: number;
   /** Lines, or parts of lines, that said something. */
   num_lines_read: number;
-  /** Starts of the engine in the text; the figures are of the last. */
+  /** Starts of the engine in the text, 0 where nothing was read; the figures are of the last. */
   num_starts: number;
   /** Ranks that printed something. */
   workers: string[];

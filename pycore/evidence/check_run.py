@@ -58,7 +58,7 @@ class RecognisedText:
     num_lines_read: int
     """Lines, or parts of lines, that said something."""
     num_starts: int
-    """Starts of the engine in the text; the figures are of the last."""
+    """Starts of the engine in the text, 0 where nothing was read; the figures are of the last."""
     workers: tuple[str, ...]
     """Ranks that printed something."""
     kinds: Mapping[str, int]
@@ -94,8 +94,13 @@ class CheckRun:
 
 
 def check_run(scenario: Scenario) -> CheckRun:
-    """The answer to ``check_run``: never an error for what a text holds."""
-    findings = read_text(scenario.text or "")
+    """The answer to ``check_run``: never an error for what a text holds.
+
+    An empty text is held against nothing, and still tells the anchors.
+    """
+    if scenario.text is None:
+        raise InvalidRequest("text", "missing", "check_run needs the text of a run")
+    findings = read_text(scenario.text)
     asked = replace(scenario, ask="size", text=None, figures=False)
     recognised = recognise(findings, asked)
     told = replace(asked, measured=Measured(), **recognised.request)  # type: ignore[arg-type]  # READERS checked them

@@ -96,7 +96,7 @@ def unit_of(name: str) -> str:
     ):
         if name.endswith(ending):
             return unit
-    return ""
+    raise ValueError(f"the name {name} says no unit")
 
 
 def explanation(formula: Callable[..., object]) -> tuple[str, str]:

@@ -37,17 +37,6 @@ def num_gpu_blocks(plan: KVCachePlan, available_bytes_by_stage: Sequence[int]) -
     )
 
 
-def kv_cache_capacity(plan: KVCachePlan, num_blocks: int, max_model_len: int) -> tuple[int, float]:
-    """Tokens and concurrency as the engine prints them for ``num_blocks`` blocks."""
-    concurrency = kv_formulas.kv_cache_max_concurrency(
-        num_gpu_blocks=num_blocks, blocks_per_request=blocks_per_request(plan, max_model_len)
-    )
-    tokens = kv_formulas.kv_cache_size_tokens(
-        kv_cache_max_concurrency=concurrency, max_model_len=max_model_len
-    )
-    return tokens, concurrency
-
-
 def holds_one_request(
     plan: KVCachePlan, num_blocks: int, max_model_len: int, *, blocks_held_back: int = 1
 ) -> bool:

@@ -78,7 +78,8 @@ class Feed:
                 read_line(Line(line.number, line.text, line.subjects & ~OF_A_START), self.findings)
         for source, (_, count) in begins.items():
             # An earlier piece may have begun a start that this piece's first one ends.
-            self.findings.num_starts += count + bool(self.findings.start(source).marks)
+            begun = bool(self.findings.start(source).marks)
+            self.findings.num_starts += count + begun
             self.findings.starts[source] = Start()
         return later
 

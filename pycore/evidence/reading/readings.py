@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-Rule = Literal["largest", "smallest", "last", "sum"]
+Rule = Literal["largest", "smallest", "last"]
 
 # How the figures of several ranks, or several lines of one, become one.
 RULES: Final[dict[str, Rule]] = {
@@ -130,7 +130,8 @@ class Findings:
     lines_read: int = 0
     errors: list[Sighting] = field(default_factory=list)
     starts: dict[str, Start] = field(default_factory=dict)
-    num_starts: int = 1
+    num_starts: int = 0
+    """Starts that were read of, over all servers."""
     accelerator_names: dict[str, int] = field(default_factory=dict)
     accelerators: dict[int, Accelerators] = field(default_factory=dict)
     current_accelerator: int = -1
@@ -140,6 +141,8 @@ class Findings:
 
     def start(self, source: str = "") -> Start:
         """The latest start of the server that ``source`` names."""
+        if not self.starts:
+            self.num_starts = 1
         return self.starts.setdefault(source, Start())
 
     def begin(self, source: str, mark: str) -> None:
@@ -186,11 +189,6 @@ class Findings:
         """The value that decides; None where the figure was not printed."""
         reading = self.deciding(figure)
         return None if reading is None else reading.value
-
-    def total(self, figure: str) -> float | None:
-        """The sum over every series of a counter; None where there is none."""
-        found = self.readings(figure)
-        return sum(reading.value for reading in found) if found else None
 
     def setting(self, name: str) -> object:
         """A setting as printed; None where it was not."""

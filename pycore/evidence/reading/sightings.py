@@ -204,6 +204,7 @@ def read_errors(segment: Segment, findings: Findings) -> bool:
 def note(segment: Segment, findings: Findings, kind: str, match: re.Match[str]) -> None:
     """Note an error once, however many ranks and tracebacks repeat it."""
     findings.kinds[kind] += 1
+    stage = findings.start(segment.source).stage
     numbers = tuple(group or "" for group in match.groups())
     seen = (kind, findings.num_starts)
     if any(
@@ -219,7 +220,7 @@ def note(segment: Segment, findings: Findings, kind: str, match: re.Match[str]) 
             segment.number,
             segment.text[max(0, match.start() - 80) : match.end() + 160],
             numbers,
-            findings.start(segment.source).stage,
+            stage,
             findings.num_starts,
         )
     )
