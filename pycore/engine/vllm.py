@@ -97,8 +97,7 @@ def default_batch(accelerator: Accelerator, version: EngineVersion) -> tuple[int
     largest = version.largest_batch_from_gib
     if largest is not None and accelerator.total_bytes >= largest * GIB:
         return 16384, 1024
-    held_small = "a100" in accelerator.id or "gb10" in accelerator.id
-    if accelerator.total_bytes >= 70 * GIB and not held_small:
+    if accelerator.total_bytes >= 70 * GIB and not accelerator.small_batch_by_name:
         return 8192, 1024
     return 2048, 256
 

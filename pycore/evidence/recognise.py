@@ -173,7 +173,7 @@ def take_total(scenario: Scenario, found: Recognised, total: Reading) -> None:
 def kind_of(key: str) -> tuple[object, bool]:
     """What sizing knows a GPU by besides its memory."""
     entry = accelerators.find(key)
-    return entry.compute_capability, "a100" in key or "gb10" in key
+    return entry.compute_capability, entry.small_batch_by_name
 
 
 def take_version(findings: Findings, found: Recognised) -> None:

@@ -5,9 +5,13 @@
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Final
 
 from pycore.data import rows
 from pycore.errors import InvalidRequest
+
+# Of the H100 SXM5, which stands for a GPU of which only the memory is known.
+H100_MULTIPROCESSORS: Final = 132
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,12 @@ class Accelerator:
     compute_capability: tuple[int, int] | None
     accelerators_per_node: int | None
     source: str
+    multiprocessors: int
+    """Streaming multiprocessors, or compute units, as torch counts them."""
+    shares_host_memory: bool = False
+    """Whether CPU and GPU have one memory: files read while loading may then count as taken."""
+    small_batch_by_name: bool = False
+    """Whether the engine gives it a small GPU's batches whatever its memory, knowing its name."""
 
 
 @cache
@@ -62,7 +72,8 @@ def from_row(row: dict[str, object]) -> Accelerator:
     total = row["total_bytes"]
     per_node = row["accelerators_per_node"]
     seen = row.get("total_range_bytes")
-    if not isinstance(total, int):
+    multiprocessors = row["multiprocessors"]
+    if not isinstance(total, int) or not isinstance(multiprocessors, int):
         raise TypeError(row["id"])
     low, high = seen if isinstance(seen, list) else (total, total)
     return Accelerator(
@@ -75,6 +86,9 @@ def from_row(row: dict[str, object]) -> Accelerator:
         compute_capability=capability(str(row["compute_capability"] or "")),
         accelerators_per_node=per_node if isinstance(per_node, int) else None,
         source=str(row["source"]),
+        multiprocessors=multiprocessors,
+        shares_host_memory=row["shares_host_memory"] is True,
+        small_batch_by_name=row["small_batch_by_name"] is True,
     )
 
 
@@ -96,4 +110,5 @@ def custom(total_bytes: int) -> Accelerator:
         compute_capability=None,
         accelerators_per_node=None,
         source="your own figure",
+        multiprocessors=H100_MULTIPROCESSORS,
     )

@@ -22,9 +22,6 @@ FLOAT32_COPIES: Final = 3
 FLASHINFER_IF_THERE: Final = (0, 11)
 # Its logits and probabilities.
 FLASHINFER_COPIES: Final = 2
-# Triton's sampler has a row for each multiprocessor.
-MULTIPROCESSORS: Final = {(8, 0): 108, (9, 0): 132, (10, 0): 148, (10, 3): 148, (12, 1): 48}
-OTHER_MULTIPROCESSORS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +107,13 @@ def logit_copies(run: Run) -> float:
 
 
 def buffer_rows(run: Run) -> int:
-    """Rows of logits that the sampler's kernel keeps beside those of the sequences."""
+    """Rows of logits that Triton's sampler keeps beside those of the sequences.
+
+    Source: vLLM 0.19.0, v1/sample/ops/topk_topp_triton.py, apply_top_k_top_p_triton.
+    """
     if run.settings.version.sampler != "triton":
         return 0
-    capability = run.accelerator.compute_capability
-    known = MULTIPROCESSORS.get(capability or (0, 0), OTHER_MULTIPROCESSORS)
-    return min(known, run.settings.max_num_seqs)
+    return min(run.accelerator.multiprocessors, run.settings.max_num_seqs)
 
 
 def sampling(run: Run, float32_copies: float = FLOAT32_COPIES) -> int:

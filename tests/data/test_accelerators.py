@@ -44,6 +44,42 @@ def test_the_range_holds_the_total(row: dict[str, Any]) -> None:
     assert row["total_basis"] == "measured" or (low < high and row["note"])
 
 
+@pytest.mark.parametrize("row", KNOWN, ids=_id)
+def test_multiprocessors_are_counted_and_say_by_whom(row: dict[str, Any]) -> None:
+    """From the 10 of a quarter of an A16 to the 304 of an MI300X."""
+    assert 10 <= row["multiprocessors"] <= 304
+    assert "multiprocessors: " in row["source"]
+
+
+@pytest.mark.parametrize(
+    ("accelerator", "multiprocessors"),
+    [("h100-sxm-80gb", 132), ("h100-pcie-80gb", 114), ("h20-96gb", 78), ("l4", 58), ("a10g", 80)],
+)
+def test_multiprocessors_differ_within_a_generation(accelerator: str, multiprocessors: int) -> None:
+    """A compute capability does not tell them.
+
+    Source: torch.cuda.get_device_properties of an H20 and an A10G; NVIDIA's data sheets.
+    """
+    assert multiprocessors == find(accelerator).multiprocessors
+
+
+def test_one_memory_for_both_is_that_of_systems_on_a_chip() -> None:
+    """A Grace Hopper's GPU still has its own."""
+    sharing = {row["id"] for row in KNOWN if row["shares_host_memory"]}
+    assert sharing == {"dgx-spark-gb10", "jetson-thor"}
+
+
+def test_the_engine_knows_two_names_whatever_their_memory() -> None:
+    """Every A100, and the GB10.
+
+    Source: vLLM 0.33.0, engine/arg_utils.py, get_batch_defaults.
+    """
+    named = {row["id"] for row in KNOWN if row["small_batch_by_name"]}
+    expected = {row["id"] for row in KNOWN if row["name"].startswith(("A100", "GB10"))}
+    assert named == expected
+    assert len(named) == 5
+
+
 @pytest.mark.parametrize("row", UNKNOWN, ids=_id)
 def test_an_accelerator_without_engine_figures_says_why(row: dict[str, Any]) -> None:
     """It is listed, and refused with its reason: never sized from the advertised memory."""
