@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from pycore.decide.measured_terms import carried
 from pycore.scenario import Scenario
 from pycore.sizing.result import SizeResult
 from pycore.sizing.size import size
@@ -52,7 +53,8 @@ def knobs(scenario: Scenario) -> dict[str, object]:
 
 def row(scenario: Scenario, here: SizeResult, change: Change) -> KnobRow:
     """What ``change`` buys."""
-    there = size(replace(scenario, figures=False, **change.changes))  # type: ignore[arg-type]  # our own fields
+    changes = carried(scenario, here, change.changes)
+    there = size(replace(scenario, figures=False, **changes))  # type: ignore[arg-type]  # our own fields
     moved = {
         name: getattr(there, name)
         for name in WATCHED
@@ -62,7 +64,7 @@ def row(scenario: Scenario, here: SizeResult, change: Change) -> KnobRow:
         change.field,
         change.value,
         change.label,
-        change.changes,
+        changes,
         there.verdict,
         there.longest_request_tokens,
         there.max_concurrency_for_workload,

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from pycore.decide.knobs import Change, single
+from pycore.decide.measured_terms import carried
 from pycore.engine.overheads import taken_at_least
 from pycore.engine.refusals.refusal import Refusal
 from pycore.scenario import Scenario
@@ -24,7 +25,7 @@ def with_remedies(scenario: Scenario, result: SizeResult) -> SizeResult:
     quiet = replace(scenario, figures=False)
     found = []
     for change in changes_for(quiet, result, first):
-        remedy = tried(quiet, change)
+        remedy = tried(quiet, result, change)
         if remedy is not None:
             found.append(remedy)
         # Once more GPUs have cured it, still more of them are no cheaper.
@@ -33,10 +34,11 @@ def with_remedies(scenario: Scenario, result: SizeResult) -> SizeResult:
     return replace(result, refusals=(replace(first, remedies=tuple(found)), *others))
 
 
-def tried(scenario: Scenario, change: Change) -> dict[str, object] | None:
+def tried(scenario: Scenario, here: SizeResult, change: Change) -> dict[str, object] | None:
     """The remedy that ``change`` is, or None where it cures nothing."""
-    there = size(replace(scenario, **change.changes))  # type: ignore[arg-type]  # our own fields
-    return remedy_of(change, there) if there.starts else None
+    whole = replace(change, changes=carried(scenario, here, change.changes))
+    there = size(replace(scenario, **whole.changes))  # type: ignore[arg-type]  # our own fields
+    return remedy_of(whole, there) if there.starts else None
 
 
 def remedy_of(change: Change, there: SizeResult) -> dict[str, object]:

@@ -1,0 +1,78 @@
+"""What a run has measured, carried to a scenario that differs from it: what a change voids.
+
+A measured figure holds for the deployment that it was read from. Changing what it rests on makes
+it another deployment's: the figure is then computed again, and the others stay.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, replace
+from typing import Final
+
+from pycore.scenario import Measured, Scenario
+from pycore.sizing.budget import requested_bytes
+from pycore.sizing.result import SizeResult
+
+FIELDS: Final = frozenset(item.name for item in fields(Scenario))
+THE_MODEL: Final = frozenset(
+    {"model", "config", "hf_quant_config", "dtype", "quantization", "language_model_only"}
+)
+RANKS: Final = frozenset(
+    {
+        "tensor_parallel_size",
+        "pipeline_parallel_size",
+        "data_parallel_size",
+        "enable_expert_parallel",
+    }
+)
+A_STEP: Final = frozenset({"max_num_seqs", "max_num_batched_tokens"})
+THE_ENGINE: Final = frozenset({"engine_version", "enforce_eager"})
+THE_GPU: Final = frozenset({"accelerator", "accelerator_total_bytes"})
+
+RESTS_ON: Final[Mapping[str, frozenset[str]]] = {
+    "weights_bytes_per_rank": THE_MODEL | RANKS,
+    "activation_bytes": THE_MODEL | RANKS | A_STEP | THE_ENGINE | THE_GPU,
+    "cuda_graph_bytes": THE_MODEL | RANKS | A_STEP | THE_ENGINE | THE_GPU,
+    "non_torch_bytes": RANKS | THE_ENGINE | THE_GPU,
+    "available_kv_cache_bytes": THE_MODEL
+    | RANKS
+    | A_STEP
+    | THE_ENGINE
+    | THE_GPU
+    | {"kv_cache_memory_bytes"},
+    "total_bytes": THE_GPU,
+}
+"""Of each measured term: the fields of a request that it was measured under."""
+
+
+def voided(field: str) -> tuple[str, ...]:
+    """The measured terms that a change of one field voids; a number of the model's is its config."""
+    cause = field if field in FIELDS else "config"
+    return tuple(term for term, causes in RESTS_ON.items() if cause in causes)
+
+
+def still_measured(measured: Measured, changed: Iterable[str]) -> Measured:
+    """What is left of a run's figures once some fields of its scenario have changed."""
+    gone = {term for field in changed for term in voided(field)}
+    return replace(measured, **dict.fromkeys(gone))
+
+
+def carried(
+    scenario: Scenario, here: SizeResult, changes: Mapping[str, object]
+) -> Mapping[str, object]:
+    """``changes`` of a scenario, together with what they leave of its measured terms.
+
+    A pool that was measured grows by what a larger share of the GPU adds to the budget.
+    """
+    kept = still_measured(scenario.measured, changes)
+    share, pool = changes.get("gpu_memory_utilization"), kept.available_kv_cache_bytes
+    if isinstance(share, float) and pool is not None:
+        budget = requested_bytes(total_bytes=here.total_bytes, gpu_memory_utilization=share)
+        grown = max(0, pool + budget - here.requested_bytes)
+        kept = replace(kept, available_kv_cache_bytes=grown)
+    return changes if kept == scenario.measured else {**changes, "measured": kept}
+
+
+def terms_voided_by_field() -> dict[str, list[str]]:
+    """For each field of a request that voids any: the measured terms."""
+    causes = sorted(frozenset[str]().union(*RESTS_ON.values()))
+    return {field: list(voided(field)) for field in causes}
