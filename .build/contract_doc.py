@@ -11,7 +11,7 @@ from pycore.engine.refusals.refusal import Refusal
 from pycore.evidence.check_run import CheckRun, RecognisedText
 from pycore.evidence.compare import CheckRow
 from pycore.evidence.errors.explanations import Explanation
-from pycore.evidence.rules.contradiction import Contradiction
+from pycore.evidence.rules.rule import Contradiction
 from pycore.evidence.watching.rules_text import Alert
 from pycore.evidence.watching.watch import Series, Watch
 from pycore.request import ASKS, QUANTIZATIONS

@@ -16,8 +16,8 @@ from pycore.evidence.reading.feed import read_text
 from pycore.evidence.reading.lines import ANCHORS
 from pycore.evidence.reading.readings import Findings
 from pycore.evidence.recognise import Recognised, recognise
-from pycore.evidence.rules.contradiction import Contradiction, Evidence
 from pycore.evidence.rules.contradictions import contradictions
+from pycore.evidence.rules.rule import Contradiction, Evidence
 from pycore.evidence.terms import Terms, terms_of
 from pycore.hardware import accelerators
 from pycore.scenario import Measured, Scenario

@@ -46,7 +46,7 @@ def buffer_tensors(mixer: AnyMixer) -> Iterator[Tensor]:
             )
             if mixer.multipliers:
                 rows = mamba2_input_rows(mixer)
-                yield Linear("buffers", "mamba.mup_vector", rows, 1, quantisable=False)
+                yield Linear("buffers", "mamba.mup_vector", rows, 1, quantizable=False)
         case CrossAttention():
             yield scales("self_attn.attn", NUM_SCALES)
             yield scales("encoder_attn.attn", NUM_SCALES)

@@ -28,7 +28,7 @@ def delta_attention_tensors(mixer: KimiDeltaAttention, hidden_size: int) -> Iter
         "self_attn.conv1d",
         (width,) * 3,
         mixer.conv_kernel,
-        quantisable=False,
+        quantizable=False,
         dtype="float32",
     )
     yield Vector("recurrent", "self_attn.dt_bias", width.count, split=True, dtype="float32")

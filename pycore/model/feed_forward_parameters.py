@@ -88,7 +88,7 @@ def moe_tensors(moe: MoeMlp, hidden_size: int, name: str = "mlp") -> Iterator[Te
             f"{name}.shared_expert_gate",
             (Rows(1, Split.REPLICATED),),
             hidden_size,
-            quantisable=False,
+            quantizable=False,
         )
 
 
@@ -101,7 +101,7 @@ def router_tensors(moe: MoeMlp, hidden_size: int, name: str) -> Iterator[Tensor]
         hidden_size,
         bias=moe.router_linear_bias,
         bias_split=False,
-        quantisable=False,
+        quantizable=False,
         dtype=moe.router_dtype,
         float32_without_kernels=moe.router_needs_kernels,
     )

@@ -74,7 +74,7 @@ def indexer_tensors(indexer: Indexer, query_width: int, hidden_size: int) -> Ite
         "self_attn.indexer.wk_weights_proj",
         (whole(indexer.index_head_dim), whole(indexer.index_n_heads)),
         hidden_size,
-        quantisable=False,
+        quantizable=False,
     )
     # A layer norm: scale and shift.
     yield Vector(
@@ -82,7 +82,7 @@ def indexer_tensors(indexer: Indexer, query_width: int, hidden_size: int) -> Ite
     )
 
 
-def compressed_tensors(mixer: CompressedAttention, hidden_size: int) -> Iterator[Tensor]:
+def compressed_attention_tensors(mixer: CompressedAttention, hidden_size: int) -> Iterator[Tensor]:
     """DeepSeek-V4's attention: one key-value head, and an output projection in two steps."""
     heads, head_dim = mixer.num_attention_heads, mixer.head_dim
     yield from compressed_projections(mixer, hidden_size)
@@ -140,7 +140,7 @@ def compressor_tensors(
         f"{name}.fused_wkv_wgate",
         (whole(width), whole(width)),
         hidden_size,
-        quantisable=False,
+        quantizable=False,
     )
     yield Vector("attention", f"{name}.norm", head_dim)
 
@@ -158,7 +158,7 @@ def compressed_indexer_tensors(mixer: CompressedAttention, hidden_size: int) -> 
         "attn.indexer.weights_proj",
         (whole(mixer.index_n_heads),),
         hidden_size,
-        quantisable=False,
+        quantizable=False,
     )
     yield from compressor_tensors(
         "attn.indexer.compressor", mixer.compress_ratio, mixer.index_head_dim, hidden_size

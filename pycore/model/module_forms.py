@@ -36,7 +36,7 @@ def layer_forms(model: Model, quantization: Quantization | None) -> tuple[Forms,
         nothing: Forms = {}
         return (nothing,) * len(model.layers)
     choose = chooser(model, quantization)
-    linears = {layer: quantisable(layer, model.hidden_size) for layer in distinct_layers(model)}
+    linears = {layer: quantizable(layer, model.hidden_size) for layer in distinct_layers(model)}
     shared: dict[tuple[tuple[str, WeightFormat], ...], Forms] = {}
     found = []
     for index, layer in enumerate(model.layers):
@@ -50,12 +50,12 @@ def layer_forms(model: Model, quantization: Quantization | None) -> tuple[Forms,
     return tuple(found)
 
 
-def quantisable(layer: Layer, hidden_size: int) -> tuple[Linear, ...]:
+def quantizable(layer: Layer, hidden_size: int) -> tuple[Linear, ...]:
     """The linears of a layer that a quantisation may concern."""
     return tuple(
         tensor
         for tensor in layer_tensors(layer, hidden_size)
-        if isinstance(tensor, Linear) and tensor.quantisable
+        if isinstance(tensor, Linear) and tensor.quantizable
     )
 
 
@@ -70,7 +70,7 @@ def outer_form(
     model: Model, quantization: Quantization | None, tensor: Tensor
 ) -> WeightFormat | None:
     """The form of a tensor that stands around the layers."""
-    if quantization is None or not isinstance(tensor, Linear) or not tensor.quantisable:
+    if quantization is None or not isinstance(tensor, Linear) or not tensor.quantizable:
         return None
     return chooser(model, quantization)(outer_module(tensor))
 

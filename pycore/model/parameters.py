@@ -7,7 +7,7 @@ from pycore.errors import UnsupportedModel
 from pycore.model.delta_parameters import delta_attention_tensors
 from pycore.model.feed_forward_parameters import feed_forward_tensors
 from pycore.model.latent import CompressedAttention, LatentAttention
-from pycore.model.latent_parameters import compressed_tensors, latent_tensors
+from pycore.model.latent_parameters import compressed_attention_tensors, latent_tensors
 from pycore.model.layers import (
     AnyMixer,
     ChunkedLocalAttention,
@@ -58,7 +58,7 @@ def mixer_tensors(mixer: AnyMixer, hidden_size: int, name: str = "") -> Iterator
         case LatentAttention():
             yield from latent_tensors(mixer, hidden_size)
         case CompressedAttention():
-            yield from compressed_tensors(mixer, hidden_size)
+            yield from compressed_attention_tensors(mixer, hidden_size)
         case KimiDeltaAttention():
             yield from delta_attention_tensors(mixer, hidden_size)
         case NoMixer():

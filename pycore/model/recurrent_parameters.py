@@ -42,7 +42,7 @@ def recurrent_tensors(mixer: Plain, hidden_size: int, name: str = "") -> Iterato
 
 def convolution(name: str, rows: tuple[Rows, ...], kernel: int, *, bias: bool) -> Linear:
     """A short convolution over each channel by itself; never quantised."""
-    return Linear("recurrent", name, rows, kernel, bias=bias, quantisable=False)
+    return Linear("recurrent", name, rows, kernel, bias=bias, quantizable=False)
 
 
 def output(name: str, hidden_size: int, columns: int, *, bias: bool = False) -> Linear:
@@ -69,14 +69,14 @@ def mamba1_tensors(mixer: Mamba1, hidden_size: int, name: str) -> Iterator[Tenso
     )
     yield convolution(f"{name}.conv1d", channels, mixer.conv_kernel, bias=mixer.conv_bias)
     for linear in linears:
-        yield unquantised(linear)
+        yield unquantized(linear)
     yield Vector("recurrent", f"{name}.A", width * states, split=True, dtype="float32")
     yield Vector("recurrent", f"{name}.D", width, split=True)
     if mixer.inner_norms:
         yield Vector("recurrent", f"{name}.norms", rank + 2 * states)
 
 
-def unquantised(linear: Linear) -> Linear:
+def unquantized(linear: Linear) -> Linear:
     """A linear that an engine keeps in the model's element type whatever the checkpoint says."""
     return Linear(
         linear.component,
@@ -85,7 +85,7 @@ def unquantised(linear: Linear) -> Linear:
         linear.columns,
         linear.columns_split,
         linear.bias,
-        quantisable=False,
+        quantizable=False,
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from pycore.model.model import Model
-from pycore.model.module_forms import chooser, module_of, outer_module, quantisable
+from pycore.model.module_forms import chooser, module_of, outer_module, quantizable
 from pycore.model.module_names import Module
 from pycore.model.quantization.methods import method_name
 from pycore.model.quantization.resolved_table import KEPT, MODULES, ranges_text
@@ -80,7 +80,7 @@ def table_of(model: Model, quantization: Quantization) -> dict[str, dict[str, st
     found: dict[str, dict[str, list[int]]] = {}
     for index, layer in enumerate(model.layers):
         prefix = f"{model.names.layers}.{index}."
-        for linear in quantisable(layer, model.hidden_size):
+        for linear in quantizable(layer, model.hidden_size):
             module = module_of(linear, prefix, index)
             name = quantization.name_of(module, choose(module))
             own = found.setdefault(module.name.removeprefix(prefix), {})
@@ -100,5 +100,5 @@ def outer_modules(model: Model) -> Iterable[Module]:
     """The head, and the matrices of towers and projectors."""
     yield Module(model.names.head, "head")
     for outer in model.outer_tensors:
-        if isinstance(outer.tensor, Linear) and outer.tensor.quantisable:
+        if isinstance(outer.tensor, Linear) and outer.tensor.quantizable:
             yield outer_module(outer.tensor)

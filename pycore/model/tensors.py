@@ -56,7 +56,7 @@ class Linear:
     bias: bool = False
     bias_split: bool = True
     num_experts: int = 0
-    quantisable: bool = True
+    quantizable: bool = True
     dtype: str | None = None
     float32_without_kernels: bool = False
     """Kept in float32 on GPUs without kernels that compute a router in it (before Hopper)."""

@@ -7,7 +7,7 @@ copies of its up-projection in the model's dtype. The budget feels these sizes.
 from typing import Final
 
 from pycore.dtypes import element_bytes
-from pycore.engine.attention.integer_kernels import machete_takes
+from pycore.engine.integer_kernels import machete_takes
 from pycore.engine.shards import Ranks, Shard
 from pycore.model.latent import LatentAttention
 from pycore.model.layers import AnyMixer

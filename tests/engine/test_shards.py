@@ -59,7 +59,7 @@ def test_other_four_bit_experts_are_filled_up_alike_everywhere() -> None:
         assert filling_of(MOE, FILLED_MXFP4, ranks) == Filling(256, 128)
 
 
-def test_unquantised_experts_are_filled_up_on_blackwell_only() -> None:
+def test_unquantized_experts_are_filled_up_on_blackwell_only() -> None:
     """To 128, and only where its kernels know how the router chooses."""
     blackwell = replace(HOPPER, compute_capability=(10, 0))
     assert filling_of(MOE, None, HOPPER) == UNFILLED

@@ -73,13 +73,13 @@ def builds() -> Iterator[Build]:
         if "hf_quant_config" in config:
             request["hf_quant_config"] = config["hf_quant_config"]
         text = config["content"].get("text_config", {})
-        is_quantised = "hf_quant_config" in config or any(
+        is_quantized = "hf_quant_config" in config or any(
             "quantization_config" in section for section in (config["content"], text)
         )
         is_pipelined = "pipeline_parallel_size" in row["request"]
         yield Build(
             model=row["model"],
-            is_exact=not is_quantised and not is_pipelined,
+            is_exact=not is_quantized and not is_pipelined,
             request=request | row["request"],
             expected=row.get("expected", {}),
             refused=row.get("refused"),

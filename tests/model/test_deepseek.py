@@ -101,15 +101,15 @@ def test_down_projections_are_whole_and_heads_are_divided() -> None:
     assert shards["self_attn.o_proj"].columns == 128 * 128 // 8
 
 
-def test_the_indexer_is_whole_on_every_rank_and_never_quantised_where_it_is_fused() -> None:
+def test_the_indexer_is_whole_on_every_rank_and_never_quantized_where_it_is_fused() -> None:
     """DeepSeek-V3.2: 64 heads of 128 for queries; keys and head weights in the model's dtype."""
     model = model_of("deepseek-v3.2")
     found = linears(model.layers[0], model.hidden_size)
     queries, keys = (found[f"self_attn.indexer.{own}"] for own in ("wq_b", "wk_weights_proj"))
     assert shard_of(queries, EIGHT).num_rows == 64 * 128
     assert shard_of(keys, EIGHT).rows == (128, 64)
-    assert queries.quantisable
-    assert not keys.quantisable
+    assert queries.quantizable
+    assert not keys.quantizable
 
 
 def test_only_layers_that_choose_for_themselves_have_an_indexer() -> None:

@@ -94,7 +94,7 @@ def test_an_unknown_architecture_is_refused_by_name() -> None:
     assert "DreamForCausalLM" in failure["message"]
 
 
-def test_an_unknown_quantisation_is_refused_by_name() -> None:
+def test_an_unknown_quantization_is_refused_by_name() -> None:
     """Never sized as if its weights were in the model's own type."""
     failure = asked({**LLAMA, "quantization_config": {"quant_method": "exl9"}})["failure"]
     assert failure["field"] == "config.quantization_config.quant_method"
@@ -106,7 +106,7 @@ def test_a_config_of_six_megabytes_is_read() -> None:
         f"model.layers.{layer}.mlp.experts.{i}.gate" for layer in range(80) for i in range(1900)
     ]
     ignored = ["lm_head", *ignored]
-    quantised = {
+    quantized = {
         **LLAMA,
         "quantization_config": {
             "quant_method": "fp8",
@@ -115,7 +115,7 @@ def test_a_config_of_six_megabytes_is_read() -> None:
             "modules_to_not_convert": ignored,
         },
     }
-    text = json.dumps(quantised)
+    text = json.dumps(quantized)
     assert len(text) > 5_000_000
     assert asked(text)["ok"]
 

@@ -132,7 +132,7 @@ def test_a_tower_is_divided_only_where_its_heads_are() -> None:
     assert shard_of(tower_linear(third, "wqkv"), EIGHT).num_rows == 3 * 1536
 
 
-def test_the_tower_keeps_its_dtype_whatever_the_checkpoint_quantises() -> None:
+def test_the_tower_keeps_its_dtype_whatever_the_checkpoint_quantizes() -> None:
     """K2.5 packs experts into four bits; 942 MB of bfloat16 remain of its tower."""
     model = model_from_catalogue("kimi-k2.5", "")
     assert rank_bytes(model, ONE, "tower") == 471_143_920 * 2

@@ -252,14 +252,14 @@ def test_gptq_exceptions_are_tried_in_order() -> None:
 def test_only_some_methods_touch_the_head() -> None:
     """ModelOpt quantises it unless it is excluded; fp8 never does; AWQ where it says so."""
     open_head = {"quant_method": "modelopt", "quant_algo": "NVFP4", "ignore": []}
-    for quantization, quantised in (
+    for quantization, quantized in (
         (open_head, True),
         (MODELOPT_FP8, False),
         (FP8, False),
         ({"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": True}, False),
     ):
         model = model_of_text(json.dumps({**LLAMA, "quantization_config": quantization}))
-        assert (head_form(model, model.quantization) is not None) == quantised
+        assert (head_form(model, model.quantization) is not None) == quantized
 
 
 QUANTISED = [

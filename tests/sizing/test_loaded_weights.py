@@ -112,7 +112,7 @@ def test_awq_on_ampere_is_what_a_server_printed() -> None:
     assert gib(result, "loaded_weights_bytes_per_rank") == pytest.approx(18.14, abs=0.01)
 
 
-def test_quantising_at_load_is_what_a_server_printed() -> None:
+def test_quantizing_at_load_is_what_a_server_printed() -> None:
     """Llama 3.1 8B with --quantization fp8 took 8.49 GiB on vLLM 0.19."""
     result = sized(model="llama-3.1-8b-instruct", quantization="fp8", engine_version="0.19.0")
     assert gib(result, "loaded_weights_bytes_per_rank") == pytest.approx(8.49, abs=0.006)
@@ -127,7 +127,7 @@ def test_fp8_without_kernels_spreads_its_scales() -> None:
     assert 1.012 < ratio < 1.017
 
 
-def test_latent_attention_keeps_copies_of_a_quantised_projection() -> None:
+def test_latent_attention_keeps_copies_of_a_quantized_projection() -> None:
     """DeepSeek-V3 on 8 ranks: 16 heads, (128 + 128) x 512 in bfloat16, 61 layers: 0.24 GiB."""
     result = sized(model="deepseek-v3", accelerator="h200-sxm-141gb", tensor_parallel_size=8)
     copies = 61 * 16 * (128 + 128) * 512 * 2
@@ -135,7 +135,7 @@ def test_latent_attention_keeps_copies_of_a_quantised_projection() -> None:
     assert copies <= difference < copies * 1.6
 
 
-def test_an_unquantised_projection_is_only_looked_at_differently() -> None:
+def test_an_unquantized_projection_is_only_looked_at_differently() -> None:
     """No copies for DeepSeek-V2-Lite in bfloat16."""
     result = sized(model="deepseek-v2-lite")
     difference = result["loaded_weights_bytes_per_rank"] - result["weights_bytes_per_rank"]

@@ -9,7 +9,7 @@ from pycore.engine.refusals.ranks import (
     no_experts,
     odd_heads,
     odd_kv_heads,
-    odd_quantised_shards,
+    odd_quantized_shards,
     odd_shards,
     odd_vocabulary,
     too_many,
@@ -22,7 +22,7 @@ from pycore.engine.refusals.settings import (
     other_cache_dtype,
     over_long,
     packed_cache,
-    quantisation_refused,
+    quantization_refused,
 )
 from pycore.engine.vllm import Settings
 from pycore.hardware.accelerators import Accelerator
@@ -40,7 +40,7 @@ def shape_refusals(
         dtype_missing(settings, accelerator),
         other_cache_dtype(settings),
         packed_cache(scenario, model),
-        quantisation_refused(scenario, model, settings, accelerator),
+        quantization_refused(scenario, model, settings, accelerator),
         odd_heads(scenario, model),
         too_many(scenario),
         context_parallel(scenario, model),
@@ -49,7 +49,7 @@ def shape_refusals(
         odd_vocabulary(scenario, model),
         odd_shards(scenario, model),
         no_experts(scenario, model),
-        odd_quantised_shards(scenario, model, settings, accelerator),
+        odd_quantized_shards(scenario, model, settings, accelerator),
         too_many_stages(scenario, model),
     )
     return tuple(refusal for refusal in found if refusal is not None)

@@ -12,7 +12,7 @@ MORE_ROOM: Final = (
 )
 
 
-def gib_text(num_bytes: int) -> str:
+def printed_gib(num_bytes: int) -> str:
     """GiB as the engine prints them: two decimals at most, one at least."""
     return str(round(gib(num_bytes), 2))
 
@@ -30,8 +30,8 @@ def kv_cache_too_small(
     return Refusal(
         "kv_cache_too_small",
         f"ValueError: To serve at least one request with the {models} max seq len "
-        f"({max_model_len}), ({gib_text(needed_bytes)} GiB KV cache is needed, which is larger "
-        f"than the available KV cache memory ({gib_text(available_bytes)} GiB). {estimate}"
+        f"({max_model_len}), ({printed_gib(needed_bytes)} GiB KV cache is needed, which is larger "
+        f"than the available KV cache memory ({printed_gib(available_bytes)} GiB). {estimate}"
         f"{MORE_ROOM}",
         "max_model_len",
     )
@@ -66,9 +66,9 @@ def free_memory_too_small(
     """The refusal of a GPU on which less is free than the engine is to take."""
     return Refusal(
         "free_memory_too_small",
-        f"ValueError: Free memory on device cuda:0 ({gib_text(free_bytes)}/{gib_text(total_bytes)}"
+        f"ValueError: Free memory on device cuda:0 ({printed_gib(free_bytes)}/{printed_gib(total_bytes)}"
         f" GiB) on startup is less than desired GPU memory utilization ({utilization}, "
-        f"{gib_text(requested_bytes)} GiB). Decrease GPU memory utilization or reduce GPU memory "
+        f"{printed_gib(requested_bytes)} GiB). Decrease GPU memory utilization or reduce GPU memory "
         "used by other processes.",
         "gpu_memory_utilization",
     )

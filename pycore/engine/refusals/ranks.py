@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from pycore.engine.refusals.quantised_shards import shard_error
+from pycore.engine.refusals.quantized_shards import shard_error
 from pycore.engine.refusals.refusal import Refusal
 from pycore.engine.shards import Ranks, ranks_of
 from pycore.engine.vllm import Settings
@@ -181,7 +181,7 @@ def few_experts(scenario: Scenario, model: Model, size: int) -> Refusal | None:
     )
 
 
-def odd_quantised_shards(
+def odd_quantized_shards(
     scenario: Scenario, model: Model, settings: Settings, accelerator: Accelerator
 ) -> Refusal | None:
     """A rank's share of a quantised matrix that cuts through its groups."""

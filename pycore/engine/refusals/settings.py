@@ -5,7 +5,7 @@ Source: vLLM 0.33.0, config/model.py, config/scheduler.py.
 
 from typing import Final
 
-from pycore.engine.refusals.quantisation import start_errors
+from pycore.engine.refusals.quantization import start_errors
 from pycore.engine.refusals.refusal import Refusal
 from pycore.engine.vllm import Settings, has_bfloat16
 from pycore.hardware.accelerators import Accelerator
@@ -101,7 +101,7 @@ def capability_text(accelerator: Accelerator) -> str:
     return f"{major}.{minor}"
 
 
-def quantisation_refused(
+def quantization_refused(
     scenario: Scenario, model: Model, settings: Settings, accelerator: Accelerator
 ) -> Refusal | None:
     """A quantisation that the engine does not start with, here or at all."""

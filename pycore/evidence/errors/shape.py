@@ -151,7 +151,7 @@ def batch(situation: Situation) -> Story:
     )
 
 
-def quantisation(situation: Situation) -> Story:
+def quantization(situation: Situation) -> Story:
     """A quantised form that the GPU has no kernel for."""
     method, needed, here = (situation.number(i) for i in range(3))
     return Story(
@@ -210,7 +210,7 @@ TELLERS: Final[dict[str, Teller]] = {
     "pipeline_parallel": pipeline,
     "max_model_len_above_model": too_long,
     "batched_tokens_too_small": batch,
-    "quantisation_not_on_accelerator": quantisation,
+    "quantisation_not_on_accelerator": quantization,
     "dtype_not_on_accelerator": element_type,
     "no_attention_backend": backend,
     "unsupported_architecture": architecture,

@@ -3,7 +3,7 @@
 from typing import Final
 
 from pycore.evidence.rules import hardware, load, memory
-from pycore.evidence.rules.contradiction import Check, Contradiction, Evidence
+from pycore.evidence.rules.rule import Check, Contradiction, Evidence
 
 RULES: Final[tuple[Check, ...]] = (*memory.RULES, *hardware.RULES, *load.RULES)
 

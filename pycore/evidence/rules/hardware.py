@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from pycore.evidence.reading.numbers import gib_text
-from pycore.evidence.rules.contradiction import Check, Contradiction, Evidence
 from pycore.evidence.rules.memory import CLOSES
+from pycore.evidence.rules.rule import Check, Contradiction, Evidence
 from pycore.units import MIB
 
 IN_USE_MIB: Final = 2048

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from pycore.evidence.reading.metrics import percentile
-from pycore.evidence.rules.contradiction import Check, Contradiction, Evidence
+from pycore.evidence.rules.rule import Check, Contradiction, Evidence
 
 # Gauges are sampled and rounded; a rule speaks only where more than that is missing.
 SAMPLING: Final = 1.05

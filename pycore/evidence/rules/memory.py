@@ -6,7 +6,7 @@ from typing import Final
 from pycore.evidence import identify
 from pycore.evidence.reading.numbers import gib_text
 from pycore.evidence.recognise import counted_ranks
-from pycore.evidence.rules.contradiction import Check, Contradiction, Evidence
+from pycore.evidence.rules.rule import Check, Contradiction, Evidence
 from pycore.sizing.result import SizeResult
 from pycore.units import GIB
 

@@ -93,7 +93,7 @@ def read_modelopt(section: ConfigReader) -> Quantization:
     algorithm = inner.text("quant_algo").upper()
     if algorithm not in METHODS:
         raise unsupported(inner, "quant_algo", f"ModelOpt weights of {algorithm or 'no'} algorithm")
-    if algorithm == "NVFP4" and quantises_weights_only(section):
+    if algorithm == "NVFP4" and quantizes_weights_only(section):
         algorithm = "W4A16_NVFP4"
     method = METHODS[algorithm]
     excluded = name_list(inner, "ignore", "exclude_modules")
@@ -120,7 +120,7 @@ def read_modelopt(section: ConfigReader) -> Quantization:
     )
 
 
-def quantises_weights_only(section: ConfigReader) -> bool:
+def quantizes_weights_only(section: ConfigReader) -> bool:
     """Whether every group of ``config_groups`` leaves the inputs alone."""
     groups = section.section("config_groups")
     if groups is None or not groups.fields:

@@ -59,7 +59,7 @@ def gpt_bigcode(reader: ConfigReader, architecture: str, name: str) -> Model:
     text = with_width(text_reader(reader), "n_inner")
     positions = (Rows(text.integer("n_positions"), Split.REPLICATED),)
     table = Linear(
-        "embedding", "transformer.wpe", positions, text.integer("n_embd"), quantisable=False
+        "embedding", "transformer.wpe", positions, text.integer("n_embd"), quantizable=False
     )
     # Transformers keeps a triangle of yes and no, a byte each, for every pair of positions.
     mask = Vector("buffers", "transformer.bias", (text.integer("n_positions") ** 2 + 1) // 2)

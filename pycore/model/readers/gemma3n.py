@@ -116,7 +116,7 @@ def input_tensors(text: ConfigReader) -> Iterator[Tensor]:
     name = f"{INNER_MODEL}.self_decoder"
     rows = Rows(text.integer("vocab_size_per_layer_input"))
     hidden_size = text.integer("hidden_size")
-    yield Linear("embedding", f"{name}.embed_tokens_per_layer", (rows,), width, quantisable=False)
+    yield Linear("embedding", f"{name}.embed_tokens_per_layer", (rows,), width, quantizable=False)
     yield Linear("embedding", f"{name}.per_layer_model_projection", (Rows(width),), hidden_size)
     yield Vector("norm", f"{name}.per_layer_projection_norm", own)
 

@@ -167,7 +167,7 @@ def input_tensors(text: ConfigReader) -> Iterator[OuterTensor]:
     rows = Rows(text.integer("vocab_size_per_layer_input", "vocab_size"))
     inner = "language_model.model"
     table = Linear(
-        "embedding", f"{inner}.embed_tokens_per_layer", (rows,), width, quantisable=False
+        "embedding", f"{inner}.embed_tokens_per_layer", (rows,), width, quantizable=False
     )
     projection = Linear(
         "embedding",

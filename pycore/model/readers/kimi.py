@@ -156,7 +156,7 @@ def residual_tensors(name: str, hidden_size: int) -> Iterator[Tensor]:
     """A norm and one row that weighs the blocks of layers before."""
     yield Vector("norm", f"{name}_norm", hidden_size)
     rows = (Rows(1, Split.REPLICATED),)
-    yield Linear("norm", f"{name}_proj", rows, hidden_size, quantisable=False)
+    yield Linear("norm", f"{name}_proj", rows, hidden_size, quantizable=False)
 
 
 READERS: Final[Mapping[str, Callable[[ConfigReader, str, str], Model]]] = {

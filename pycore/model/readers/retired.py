@@ -64,7 +64,7 @@ def mllama(reader: ConfigReader, architecture: str, name: str) -> Model:
     attention = read_attention(text)
     hidden_size = text.integer("hidden_size")
     extra = (Rows(EXTRA_TOKENS, Split.REPLICATED),)
-    more = Linear("embedding", "language_model.extra_tokens", extra, hidden_size, quantisable=False)
+    more = Linear("embedding", "language_model.extra_tokens", extra, hidden_size, quantizable=False)
     positions = text.integer("max_position_embeddings")
     around = Surroundings(
         rotary_tables=(rotary_table(read_rope(text), attention.head_dim, positions),),

@@ -68,7 +68,7 @@ def vision_tower(vision: ConfigReader) -> Iterator[OuterTensor]:
 def embedder(name: str, tower: ConfigReader, hidden_size: int) -> Iterator[Tensor]:
     """Embeddings of the tower's own tokens, two norms, and a projection."""
     width, tokens = tower.integer("hidden_size"), tower.integer("vocab_size")
-    yield Linear(TOWER, f"{name}.embedding", (Rows(tokens),), width, quantisable=False)
+    yield Linear(TOWER, f"{name}.embedding", (Rows(tokens),), width, quantizable=False)
     yield norm(f"{name}.norms", 2 * width, bias=False)
     yield inward(f"{name}.embedding_projection", hidden_size, width, bias=False)
 

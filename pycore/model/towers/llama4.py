@@ -58,7 +58,7 @@ def llama4_tower(vision: ConfigReader, text: ConfigReader) -> tuple[OuterTensor,
 def kept(tensors: Iterable[Tensor]) -> Iterator[Tensor]:
     """Tensors that no checkpoint quantises: the engine makes them without asking."""
     for tensor in tensors:
-        yield replace(tensor, quantisable=False) if isinstance(tensor, Linear) else tensor
+        yield replace(tensor, quantizable=False) if isinstance(tensor, Linear) else tensor
 
 
 def ends(vision: ConfigReader, width: int, tokens: int) -> Iterator[Tensor]:

@@ -105,7 +105,7 @@ def block_tensors(tower: MoonVit, norm: int) -> Iterator[Tensor]:
             rows,
             columns,
             bias=bias,
-            quantisable=False,
+            quantizable=False,
             split_heads=tower.num_heads,
         )
     for own, columns in (("wo", tower.qkv_width), ("mlp.fc1", tower.mlp_width)):
@@ -116,7 +116,7 @@ def block_tensors(tower: MoonVit, norm: int) -> Iterator[Tensor]:
             columns,
             columns_split=True,
             bias=bias,
-            quantisable=False,
+            quantizable=False,
             split_heads=tower.num_heads,
         )
     yield Vector("tower", f"{name}.norms", 2 * norm)
@@ -131,7 +131,7 @@ def projector_tensors(tower: MoonVit) -> Iterator[Tensor]:
             (Rows(rows, Split.REPLICATED),),
             tower.merged_width,
             bias=tower.has_bias,
-            quantisable=False,
+            quantizable=False,
         )
     norm = tower.text_width if tower.is_second else 2 * tower.hidden_size
     yield Vector("tower", "mm_projector.norm", norm)

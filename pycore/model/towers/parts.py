@@ -30,7 +30,7 @@ def made_here(tensors: Iterable[Tensor], repeats: int = 1) -> tuple[OuterTensor,
 def whole(name: str, rows: int, columns: int, *, bias: bool = False) -> Linear:
     """A matrix that each rank holds whole: a convolution of patches, an embedding."""
     kept = (Rows(rows, Split.REPLICATED),)
-    return Linear(TOWER, name, kept, columns, bias=bias, bias_split=False, quantisable=False)
+    return Linear(TOWER, name, kept, columns, bias=bias, bias_split=False, quantizable=False)
 
 
 def outward(name: str, rows: int, columns: int, *, bias: bool = True, parts: int = 1) -> Linear:

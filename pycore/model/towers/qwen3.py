@@ -72,9 +72,9 @@ def patch_tensors(vision: ConfigReader, width: int) -> Iterator[Tensor]:
     patch = vision.integer("patch_size")
     inputs = vision.integer("in_channels") * vision.integer("temporal_patch_size") * patch**2
     whole = (Rows(width, Split.REPLICATED),)
-    yield Linear("tower", "visual.patch_embed.proj", whole, inputs, bias=True, quantisable=False)
+    yield Linear("tower", "visual.patch_embed.proj", whole, inputs, bias=True, quantizable=False)
     positions = (Rows(vision.integer("num_position_embeddings"), Split.REPLICATED),)
-    yield Linear("tower", "visual.pos_embed", positions, width, quantisable=False)
+    yield Linear("tower", "visual.pos_embed", positions, width, quantizable=False)
 
 
 def block_tensors(vision: ConfigReader, width: int) -> Iterator[Tensor]:

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from pycore.engine.attention.integer_kernels import cuts_a_group, no_kernel
 from pycore.engine.expert_filling import fitted
+from pycore.engine.integer_kernels import cuts_a_group, no_kernel
 from pycore.engine.shards import MARLIN_GROUPS, Ranks, Shard, shard_of
 from pycore.model.model import Model
 from pycore.model.module_forms import layer_forms, module_of
@@ -31,7 +31,7 @@ def shard_error(
     """What the engine says of the first matrix that it cannot cut, or None."""
     if quantization is None:
         return None
-    for name, linear, form in quantised_linears(model, quantization):
+    for name, linear, form in quantized_linears(model, quantization):
         shard = shard_of(linear, ranks)
         if linear.num_experts:
             error = expert_error(form, linear, shard, ranks)
@@ -43,14 +43,14 @@ def shard_error(
 
 
 @lru_cache(maxsize=256)
-def quantised_linears(
+def quantized_linears(
     model: Model, quantization: Quantization
 ) -> tuple[tuple[str, Linear, WeightFormat], ...]:
     """Every kind of quantised linear once, with the name of the first of its kind."""
-    return tuple(each_quantised_linear(model, quantization))
+    return tuple(each_quantized_linear(model, quantization))
 
 
-def each_quantised_linear(
+def each_quantized_linear(
     model: Model, quantization: Quantization
 ) -> Iterator[tuple[str, Linear, WeightFormat]]:
     """The same, one by one."""

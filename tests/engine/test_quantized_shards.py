@@ -29,7 +29,7 @@ def packed(group_size: int) -> dict[str, Any]:
     }
 
 
-def quantised(model_id: str, quantization: object, **request: object) -> dict[str, Any]:
+def quantized(model_id: str, quantization: object, **request: object) -> dict[str, Any]:
     """The result for a model of the catalogue as if it were quantised so."""
     row = next(row for row in rows("models") if row["id"] == model_id)
     assert isinstance(row["config"], dict)
@@ -43,7 +43,7 @@ def quantised(model_id: str, quantization: object, **request: object) -> dict[st
 
 def refused(model_id: str, quantization: object, **request: object) -> str:
     """The engine's words for a cut that it refuses."""
-    refusal = quantised(model_id, quantization, **request)["refusals"][0]
+    refusal = quantized(model_id, quantization, **request)["refusals"][0]
     assert refusal["kind"] == "unaligned_quantised_shard"
     message: str = refusal["message"]
     return message
@@ -59,21 +59,21 @@ def test_qwen25_72b_awq_starts_on_one_rank_and_on_no_more() -> None:
         "The input size is not aligned with the quantized weight shape. This can be caused by too "
         "large tensor parallel size."
     )
-    two = quantised(model, AWQ, tensor_parallel_size=2)
+    two = quantized(model, AWQ, tensor_parallel_size=2)
     assert two["refusals"][0]["choices"] == [1]
-    assert quantised(model, AWQ)["starts"]
+    assert quantized(model, AWQ)["starts"]
 
 
 def test_the_padded_checkpoint_starts_on_eight() -> None:
     """29,696 columns are 232 groups, eight times 29."""
-    padded = quantised("qwen2.5-72b-instruct", AWQ, intermediate_size=29696, tensor_parallel_size=8)
+    padded = quantized("qwen2.5-72b-instruct", AWQ, intermediate_size=29696, tensor_parallel_size=8)
     assert padded["starts"]
 
 
-def test_phi_4_refuses_four_ranks_quantised_or_not() -> None:
+def test_phi_4_refuses_four_ranks_quantized_or_not() -> None:
     """Ten key-value heads are neither split nor repeated by four."""
     for quantization in (None, AWQ):
-        four = quantised("phi-4", quantization, tensor_parallel_size=4)
+        four = quantized("phi-4", quantization, tensor_parallel_size=4)
         assert four["refusals"][0]["message"] == "AssertionError: 10 is not divisible by 4"
         assert 4 not in four["refusals"][0]["choices"]
 
@@ -82,12 +82,12 @@ def test_gptq_is_cut_through_groups_only_where_a_kernel_takes_it() -> None:
     """Hopper's Machete does not ask, Exllama does not in float16; in bfloat16 Ampere's refuse."""
     model = "qwen2.5-72b-instruct"
     two = {"tensor_parallel_size": 2, "dtype": "bfloat16"}
-    assert quantised(model, GPTQ, **two)["starts"]
+    assert quantized(model, GPTQ, **two)["starts"]
     ampere = {**two, "accelerator": "a100-sxm-80gb"}
     assert "in_features per partition 14784 is not divisible by group_size = 128" in refused(
         model, GPTQ, **ampere
     )
-    assert quantised(model, GPTQ, **{**ampere, "dtype": "float16"})["starts"]
+    assert quantized(model, GPTQ, **{**ampere, "dtype": "float16"})["starts"]
 
 
 def test_compressed_tensors_want_whole_groups_in_any_case() -> None:
@@ -106,7 +106,7 @@ def test_fp8_blocks_are_not_cut_along_the_columns() -> None:
         "block_k = 128."
     )
     fused = {"intermediate_size": 29696, "tensor_parallel_size": 8}
-    assert quantised("qwen2.5-72b-instruct", BLOCKS, **fused)["starts"]
+    assert quantized("qwen2.5-72b-instruct", BLOCKS, **fused)["starts"]
 
 
 def test_a_finer_grid_needs_a_gpu_with_fp8() -> None:
@@ -117,8 +117,8 @@ def test_a_finer_grid_needs_a_gpu_with_fp8() -> None:
     cut = {"tensor_parallel_size": 4, "accelerator": "a100-sxm-80gb"}
     message = "No FP8 MoE backend supports the deployment configuration."
     assert refused("qwen3-30b-a3b", BLOCKS, **cut) == message
-    assert quantised("qwen3-30b-a3b", BLOCKS, **cut | {"tensor_parallel_size": 2})["starts"]
-    assert quantised("qwen3-30b-a3b", BLOCKS, **cut | {"accelerator": "l4"})["starts"]
+    assert quantized("qwen3-30b-a3b", BLOCKS, **cut | {"tensor_parallel_size": 2})["starts"]
+    assert quantized("qwen3-30b-a3b", BLOCKS, **cut | {"accelerator": "l4"})["starts"]
 
 
 def test_fp8_experts_are_cut_where_a_finer_grid_fits() -> None:
@@ -128,7 +128,7 @@ def test_fp8_experts_are_cut_where_a_finer_grid_fits() -> None:
     """
     model = "qwen3-30b-a3b"
     for size in (4, 8):
-        assert quantised(model, BLOCKS, tensor_parallel_size=size)["starts"]
+        assert quantized(model, BLOCKS, tensor_parallel_size=size)["starts"]
         assert "weight quantization block_n = 128" in refused(
             model, BLOCKS, tensor_parallel_size=size, engine_version="0.26.0"
         )
@@ -146,24 +146,24 @@ def test_fp8_experts_are_cut_where_a_finer_grid_fits() -> None:
         "block_n = 128."
     )
     whole = {"tensor_parallel_size": 4, "enable_expert_parallel": True}
-    assert quantised(model, strict, **whole)["starts"]
+    assert quantized(model, strict, **whole)["starts"]
 
 
 def test_packed_experts_want_whole_groups_or_whole_experts() -> None:
     """192 columns are one and a half groups of 128, six of 32."""
     message = refused("qwen3-30b-a3b", packed(128), tensor_parallel_size=4)
     assert "(192) to be divisible by group_size (128)" in message
-    assert quantised("qwen3-30b-a3b", packed(32), tensor_parallel_size=4)["starts"]
+    assert quantized("qwen3-30b-a3b", packed(32), tensor_parallel_size=4)["starts"]
 
 
 @pytest.mark.parametrize("size", [1, 2, 4, 8])
 def test_what_is_offered_instead_is_cut_evenly(size: int) -> None:
     """The choices of a refusal are not refused themselves."""
     for quantization in (AWQ, packed(128)):
-        shown = quantised("qwen2.5-72b-instruct", quantization, tensor_parallel_size=size)
+        shown = quantized("qwen2.5-72b-instruct", quantization, tensor_parallel_size=size)
         kinds = [refusal["kind"] for refusal in shown["refusals"]]
         if "unaligned_quantised_shard" not in kinds:
             continue
         for choice in shown["refusals"][0]["choices"]:
-            again = quantised("qwen2.5-72b-instruct", quantization, tensor_parallel_size=choice)
+            again = quantized("qwen2.5-72b-instruct", quantization, tensor_parallel_size=choice)
             assert "unaligned_quantised_shard" not in [item["kind"] for item in again["refusals"]]

@@ -127,7 +127,7 @@ def test_every_value_of_the_flag_has_an_answer(quantization: str) -> None:
         assert reply["result"]["refusals"] or reply["result"]["weights_bytes_per_rank"]
 
 
-def test_quantising_at_load_narrows_what_it_names() -> None:
+def test_quantizing_at_load_narrows_what_it_names() -> None:
     """fp8 nearly halves all linears; the experts-only kinds leave a dense model alone."""
 
     def weights(model: str, quantization: str | None) -> int:
