@@ -1,6 +1,7 @@
 """What there is to choose from, and what a config.json says: two questions besides sizing."""
 
 from pycore.data import rows
+from pycore.decide.measured_terms import terms_voided_by_field
 from pycore.engine.kv.dtypes import KV_CACHE_DTYPES
 from pycore.engine.versions import VERSIONS
 from pycore.errors import InvalidRequest
@@ -49,6 +50,7 @@ def catalogue(scenario: Scenario) -> dict[str, object]:
         "quantizations": list(QUANTIZATIONS),
         "examples": list(rows("examples")),
         "defaults": DEFAULT_REQUEST,
+        "voids": terms_voided_by_field(),
     }
 
 

@@ -23,7 +23,8 @@ let shown = defaults;
 let lost = null;
 
 const ofTheModel = all(document, "#architecture [name]").map(({ name }) => name);
-const store = createStore(view.flat, ofTheModel, take);
+const { voids } = first.catalogue.result;
+const store = createStore(view.flat, { ofTheModel, voids }, take);
 const drawPage = createPage(document, store.change);
 const config = createConfig(part("config-dialog"), (texts) => useConfig(texts));
 const models = createModels(

@@ -32,12 +32,16 @@ export function nest(flat) {
   return Object.keys(measured).length ? { ...request, measured } : request;
 }
 
-/** Apply changes; null takes a field back to what the engine would choose. @param {Flat} flat @param {Changes} changes @param {string[]} ofTheModel @returns {Flat} */
-export function apply(flat, changes, ofTheModel) {
+/** Apply changes; null takes a field back to what the engine would choose. @param {Flat} flat @param {Changes} changes @param {Ties} ties @returns {Flat} */
+export function apply(flat, changes, { ofTheModel, voids }) {
   const isOtherModel = "model" in changes || "config" in changes;
   const gone = new Set(Object.keys(changes));
   for (const key of isOtherModel ? [...ofTheModel, ...OF_THE_CONFIG] : []) gone.add(key);
   if (changes.accelerator) gone.add("accelerator_total_bytes");
+  // A measured term goes with what it was measured under.
+  for (const key in changes)
+    for (const term of voids[ofTheModel.includes(key) ? "config" : key] ?? [])
+      gone.add(MEASURED + term);
   if (changes.measured) for (const key in flat) if (key.startsWith(MEASURED)) gone.add(key);
   const kept = Object.entries(flat).filter(([key]) => !gone.has(key));
   return { ...Object.fromEntries(kept), ...flatten(changes) };
@@ -49,8 +53,8 @@ export function isSame(one, other) {
   return keys.every((key) => one[key] === other[key]);
 }
 
-/** @param {Flat} flat @param {string[]} ofTheModel @param {(flat: Flat, gesture: Gesture) => void} listener */
-export function createStore(flat, ofTheModel, listener) {
+/** @param {Flat} flat @param {Ties} ties @param {(flat: Flat, gesture: Gesture) => void} listener */
+export function createStore(flat, ties, listener) {
   let current = flat;
   /** @type {Gesture | null} */
   let pending = null;
@@ -71,6 +75,6 @@ export function createStore(flat, ofTheModel, listener) {
   return {
     put,
     /** @param {Changes} changes @param {Gesture} gesture */
-    change: (changes, gesture) => put(apply(current, changes, ofTheModel), gesture),
+    change: (changes, gesture) => put(apply(current, changes, ties), gesture),
   };
 }

@@ -140,6 +140,14 @@ declare global {
     quantizations: string[];
     examples: { name: string; summary: string; request: Changes }[];
     defaults: Changes;
+    /** The measured terms that a change of a field voids. */
+    voids: Record<string, string[]>;
+  }
+
+  /** What goes with a field that is changed: the model's own numbers, and measured terms. */
+  interface Ties {
+    ofTheModel: string[];
+    voids: Record<string, string[]>;
   }
 
   /** A logarithmic axis of a drawing. */

@@ -136,6 +136,7 @@ export function answers(changes = {}) {
         examples: [
           { name: "Four", summary: "of them", request: { ...request, tensor_parallel_size: 4 } },
         ],
+        voids: {},
         defaults: request,
       },
     },

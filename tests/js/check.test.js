@@ -229,7 +229,7 @@ test("figures of another run do not stay among those of this one", () => {
   };
   assert.deepEqual(
     { concurrency: 4, "measured.activation_bytes": 7 },
-    apply(flat, { measured: { activation_bytes: 7 } }, []),
+    apply(flat, { measured: { activation_bytes: 7 } }, { ofTheModel: [], voids: {} }),
   );
 });
 
