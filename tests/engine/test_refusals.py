@@ -109,3 +109,14 @@ def test_states_alone_leave_nothing_to_share_between_ranks() -> None:
     assert refusals(config=mamba, **parted) == [
         ("context_parallel", "ZeroDivisionError: integer division or modulo by zero")
     ]
+
+
+def test_query_heads_come_in_equal_groups() -> None:
+    """Seven key-value heads cannot serve 64 query heads, on any number of ranks.
+
+    Source: vLLM 0.33.0, model_executor/layers/attention/attention.py, Attention.
+    """
+    message = "AssertionError: num_heads (64) is not divisible by num_kv_heads (7)"
+    found = refusals("llama-3.3-70b-instruct", num_key_value_heads=7, max_model_len=8192)
+    assert ("indivisible_kv_heads", message) in found
+    assert not refusals("llama-3.3-70b-instruct", tensor_parallel_size=4, max_model_len=8192)

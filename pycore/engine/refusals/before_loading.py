@@ -14,6 +14,7 @@ from pycore.engine.refusals.ranks import (
     odd_vocabulary,
     too_many,
     too_many_stages,
+    uneven_groups,
 )
 from pycore.engine.refusals.refusal import Refusal
 from pycore.engine.refusals.settings import (
@@ -46,6 +47,7 @@ def shape_refusals(
         context_parallel(scenario, model),
         parted_windows(scenario, model),
         odd_kv_heads(scenario, model),
+        uneven_groups(scenario, model),
         odd_vocabulary(scenario, model),
         odd_shards(scenario, model),
         no_experts(scenario, model),

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
+from pycore.engine.kv.formulas import num_kv_heads_per_rank
+from pycore.engine.kv.mixer_specs import attention_of
 from pycore.engine.refusals.quantized_shards import shard_error
 from pycore.engine.refusals.refusal import Refusal
 from pycore.engine.shards import Ranks, ranks_of
@@ -70,6 +72,29 @@ def odd_kv_heads(scenario: Scenario, model: Model) -> Refusal | None:
         "tensor_parallel_size",
         working_sizes(model),
     )
+
+
+def uneven_groups(scenario: Scenario, model: Model) -> Refusal | None:
+    """Query heads of a rank that its key-value heads do not divide into equal groups.
+
+    Source: vLLM 0.33.0, model_executor/layers/attention/attention.py, Attention.
+    """
+    size = scenario.tensor_parallel_size
+    for layer in distinct_layers(model):
+        attention = attention_of(layer.mixer)
+        if attention is None or attention.num_attention_heads % size:
+            continue
+        heads = attention.num_attention_heads // size
+        kv_heads = num_kv_heads_per_rank(
+            num_key_value_heads=attention.num_key_value_heads, tensor_parallel_size=size
+        )
+        if heads % kv_heads:
+            return Refusal(
+                "indivisible_kv_heads",
+                f"AssertionError: num_heads ({heads}) is not divisible by num_kv_heads "
+                f"({kv_heads})",
+            )
+    return None
 
 
 @lru_cache(maxsize=256)
