@@ -11,6 +11,7 @@ from typing import Final
 
 from pycore.engine.kv.dtypes import KV_CACHE_DTYPES
 from pycore.errors import InvalidRequest
+from pycore.model.catalogue import whole_model_of
 from pycore.model.config_fields import CONFIG_FIELDS
 from pycore.scenario import Measured, Scenario
 
@@ -263,10 +264,20 @@ def read_scenario(request: object) -> Scenario:
     for key, value in request.items():
         reader = READERS.get(key)
         if reader is None:
-            if key not in CONFIG_FIELDS:
-                raise unknown_key(key, [*READERS])
+            refuse_repeats(value, f"{key}.")
             overrides[key] = value
         elif value is not None:
             values[key] = reader(key, value)
     values.pop("schema", None)
-    return Scenario(**values, overrides=overrides)  # type: ignore[arg-type]  # READERS checked them
+    scenario = Scenario(**values, overrides=overrides)  # type: ignore[arg-type]  # READERS checked them
+    if not overrides.keys() <= CONFIG_FIELDS.keys():
+        refuse_unknown_keys(scenario)
+    return scenario
+
+
+def refuse_unknown_keys(scenario: Scenario) -> None:
+    """Refuse a key that is the contract's no more than the config's of the scenario's model."""
+    if scenario.model is None and scenario.config is None:
+        unknown = next(key for key in scenario.overrides if key not in CONFIG_FIELDS)
+        raise unknown_key(unknown, [*READERS])
+    whole_model_of(scenario)

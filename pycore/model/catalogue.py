@@ -1,16 +1,21 @@
 """The models that come with Napkin, and the model that a scenario means."""
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache, lru_cache
+from typing import Final
 
 from pycore.data import rows
 from pycore.errors import InvalidRequest
-from pycore.model.config_fields import with_overrides
-from pycore.model.hf_config import parse_config_text, read_model
+from pycore.model.config_fields import ConfigReader
+from pycore.model.hf_config import parse_config_text, read_from, read_model
 from pycore.model.hf_quant_config import with_hf_quant_config
 from pycore.model.model import Model, is_same, without_towers
+from pycore.model.overrides import own_key, refuse_unknown, with_overrides
 from pycore.scenario import Scenario
+
+QUANTIZATION_FIELDS: Final = ("quantization_config", "compression_config")
 
 
 @cache
@@ -77,17 +82,38 @@ def model_from_text(text: str, overrides: str, hf_quant_config: str = "") -> Mod
 
 
 def read_with(config: dict[str, object], overrides: str, name: str) -> Model:
-    """A model with some of its numbers changed; errors name the request's own field."""
-    changes = json.loads(overrides) if overrides else {}
+    """A model with some of its fields changed; errors name the request's own key."""
+    if not overrides:
+        return read_model(config, name)
+    changes = json.loads(overrides)
+    reader = ConfigReader(with_overrides(config, changes))
     try:
-        model = read_model(with_overrides(config, changes), name)
+        model = read_from(reader, name)
     except InvalidRequest as error:
-        field = error.field.removeprefix("config.")
-        if field in changes:
-            error.field = field
+        refuse_unknown(changes, config, reader, asked_without(config))
+        error.field = own_key(error.field, changes) or culprit(config, changes) or error.field
         raise
+    refuse_unknown(changes, config, reader, asked_without(config))
     idle = tuple(field for field in changes if is_idle(config, changes, field, model))
     return replace(model, idle_overrides=idle) if idle else model
+
+
+def asked_without(config: dict[str, object]) -> ConfigReader:
+    """The reader of a config with no field changed, once it has asked what it asks."""
+    reader = ConfigReader(config)
+    with suppress(InvalidRequest):
+        read_from(reader)
+    return reader
+
+
+def culprit(config: dict[str, object], changes: dict[str, object]) -> str | None:
+    """The one change without which the config can be read: the error is its doing."""
+    for field in changes:
+        others = {name: value for name, value in changes.items() if name != field}
+        with suppress(InvalidRequest):
+            read_model(with_overrides(config, others))
+            return field
+    return None
 
 
 def is_idle(
@@ -95,8 +121,11 @@ def is_idle(
 ) -> bool:
     """Whether ``model`` would be the same without one of the changes, which does change a number.
 
-    Some configs say a number in other words: Nemotron-H's layers stand in a pattern.
+    Some configs say a number in other words: Nemotron-H's layers stand in a pattern. How weights
+    are quantised is not compared, so what changes that is never called idle.
     """
+    if field in QUANTIZATION_FIELDS:
+        return False
     others = {name: value for name, value in changes.items() if name != field}
     before = with_overrides(config, others)
     if before == with_overrides(config, changes):

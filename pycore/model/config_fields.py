@@ -17,8 +17,8 @@ MISSING: Final = object()
 # Where a multimodal config keeps what it says about text.
 TEXT_SECTIONS: Final = ("text_config", "llm_config", "language_config")
 
-# Numbers of a config.json that a request may change by naming them. Where a checkpoint spells one
-# of them in another way, the other names follow the first.
+# Numbers that any model may be asked to change, whether its config has them or not. Where a
+# checkpoint spells one of them in another way, the other names follow the first.
 CONFIG_FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "num_hidden_layers": ("num_layers", "n_layer", "n_layers"),
     "hidden_size": ("n_embd", "d_model"),
@@ -42,56 +42,34 @@ CONFIG_FIELDS: Final[dict[str, tuple[str, ...]]] = {
 }
 
 
-def with_overrides(
-    config: Mapping[str, object], overrides: Mapping[str, object]
-) -> dict[str, object]:
-    """``config`` with some of its numbers changed, each under the name that this config uses.
-
-    Where the config has a part about text, a number is changed there, unless only the whole
-    states it.
-    """
-    changed = dict(config)
-    section = next((s for s in TEXT_SECTIONS if isinstance(config.get(s), dict)), None)
-    inner = config[section] if section else None
-    text: dict[str, object] = dict(inner) if isinstance(inner, dict) else {}
-    for name, value in overrides.items():
-        spellings = (name, *CONFIG_FIELDS[name])
-        in_text = next((n for n in spellings if n in text), None)
-        at_top = next((n for n in spellings if n in config), None)
-        if section and (in_text or not at_top):
-            text[in_text or name] = value
-        if at_top or not section:
-            changed[at_top or name] = value
-    if section:
-        changed[section] = text
-    return changed
-
-
 class ConfigReader:
     """One JSON object of a config.json, read field by field.
 
     ``path`` is where the object stands in the request (``config`` or ``config.text_config``).
     The first of several names that is present is read: spelling variants live in the callers.
     ``completions`` are what transformers' own config class puts where a field is absent; a field
-    that is null stays null.
+    that is null stays null. ``asked`` are all the names that were looked for, there or not.
     """
 
     def __init__(self, fields: Mapping[str, object], path: str = "config") -> None:
         self.fields = fields
         self.path = path
         self.completions: Mapping[str, object] = {}
+        self.asked: set[str] = set()
         self.read: dict[str, object] = {}
         self.defaulted: dict[str, object] = {}
         self.sections: dict[str, ConfigReader] = {}
 
     def has(self, *names: str) -> bool:
         """Whether any of ``names`` is present and not null, or completed."""
+        self.asked.update(names)
         if any(self.fields.get(name) is not None for name in names):
             return True
         return any(name in self.completions and name not in self.fields for name in names)
 
     def raw(self, *names: str) -> object:
         """The value of the first of ``names`` that is present and not null, else ``MISSING``."""
+        self.asked.update(names)
         for name in names:
             value = self.fields.get(name)
             if value is not None:

@@ -69,7 +69,11 @@ def read_model(config: Mapping[str, object], name: str = "") -> Model:
     Raises ``UnsupportedModel`` for an architecture that cannot be sized, and ``InvalidRequest``
     for a field that is missing or of the wrong type.
     """
-    reader = ConfigReader(config)
+    return read_from(ConfigReader(config), name)
+
+
+def read_from(reader: ConfigReader, name: str = "") -> Model:
+    """The model that ``reader``'s config describes; it remembers what was asked of it."""
     architecture = read_architecture(reader)
     if not reader.has("model_type"):
         # Nothing says whose defaults complete the config, so none do.
