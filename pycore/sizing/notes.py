@@ -1,6 +1,6 @@
 """What a reader should know before trusting the figures."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from pycore.engine.overheads import taken_before_start
@@ -97,8 +97,8 @@ def long_workload(deployment: Deployment) -> Note | None:
         return None
     return note(
         "workload_longer_than_max_model_len",
-        f"A request of {deployment.workload_tokens} tokens is longer than max_model_len "
-        f"({longest}): the engine rejects it.",
+        f"A request of {deployment.workload_tokens:,} tokens is longer than max_model_len "
+        f"({longest:,}): the engine rejects it.",
     )
 
 
@@ -121,6 +121,21 @@ def warm_up_note(deployment: Deployment, memory: StageMemory) -> tuple[Note, ...
         f"graphs, the first sampling), and beyond the budget {outside / GIB:.1f} GiB are free: it "
         "may run out of memory after the KV cache is laid out. A lower gpu_memory_utilization or "
         "max_num_seqs leaves room.",
+    )
+    return (found,)
+
+
+def low_end_note(
+    deployment: Deployment, bounds: Mapping[str, tuple[float, float]]
+) -> tuple[Note, ...]:
+    """That a pool which holds max_model_len by the estimate may not hold it in truth."""
+    longest, wanted = bounds.get("longest_request_tokens"), deployment.settings.max_model_len
+    if longest is None or longest[0] >= wanted or deployment.settings.auto_fit:
+        return ()
+    found = note(
+        "may_be_refused",
+        f"By the low end of the estimates the pool holds a request of {longest[0]:,.0f} tokens, "
+        f"less than max_model_len ({wanted:,}): vLLM may then refuse to start.",
     )
     return (found,)
 

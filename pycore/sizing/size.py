@@ -30,7 +30,7 @@ from pycore.sizing.deployment import (
 from pycore.sizing.explain import explain_kv, explain_pool, explain_weights
 from pycore.sizing.ledger import Ledger
 from pycore.sizing.memory import StageMemory, stage_memory
-from pycore.sizing.notes import notes_of, warm_up_note
+from pycore.sizing.notes import low_end_note, notes_of, warm_up_note
 from pycore.sizing.profiling_run import Run
 from pycore.sizing.result import SizeResult, Verdict
 from pycore.sizing.verdict import judge
@@ -125,10 +125,14 @@ def result_of(sizing: Sizing, ledger: Ledger) -> SizeResult:
     known = verdict != "does_not_fit"
     by_stage = tuple(stage.num_bytes for stage in sizing.stages)
     limit = deployment.model.model_limit_tokens
+    bounds = bounds_of(deployment, plan, sizing.memories) if known else {}
     known_already = base_result(deployment, verdict, refusals, ledger)
     return replace(
         known_already,
-        notes=known_already.notes + (warm_up_note(deployment, memory) if starts else ()),
+        notes=known_already.notes
+        + (
+            (*low_end_note(deployment, bounds), *warm_up_note(deployment, memory)) if starts else ()
+        ),
         starts=starts,
         reason=reason,
         weights_bytes_per_rank=max(by_stage),
@@ -149,7 +153,7 @@ def result_of(sizing: Sizing, ledger: Ledger) -> SizeResult:
         estimated_max_model_len=capacity.estimated_max_model_len if known else None,
         longest_request_tokens=capacity.longest_request_tokens if known else None,
         max_concurrency_for_workload=workload if known else None,
-        bounds=bounds_of(deployment, plan, sizing.memories) if known else {},
+        bounds=bounds,
         plain_formula=contrast(deployment, plan, capacity.max_model_len, capacity.needed_bytes),
         memory_by_stage=bars(deployment, sizing.memories, plan, blocks),
         chosen=chosen_of(deployment, capacity.max_model_len),

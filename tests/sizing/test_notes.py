@@ -1,0 +1,28 @@
+"""What a reader is told before trusting the figures."""
+
+import json
+from typing import Any
+
+from pycore.bridge import answer
+
+R1 = {"model": "llama-3.3-70b-instruct", "accelerator": "a100-pcie-80gb", "tensor_parallel_size": 2}
+
+
+def kinds(**request: Any) -> set[str]:
+    """The kinds of all that an answer notes."""
+    result = json.loads(answer(json.dumps({**R1, **request})))["result"]
+    return {note["kind"] for note in result["notes"]}
+
+
+def test_a_pool_that_holds_the_longest_request_by_a_hair_is_said_to() -> None:
+    """The estimate's low end lies below max_model_len; far from it, or measured, nothing is."""
+    pool = {"available_kv_cache_bytes": 6_045_166_469}
+    assert "may_be_refused" in kinds(max_model_len=34_000)
+    assert "may_be_refused" not in kinds(max_model_len=8192)
+    assert "may_be_refused" not in kinds(max_model_len=34_000, measured=pool)
+    assert "may_be_refused" not in kinds(max_model_len="auto")
+
+
+def test_a_refused_length_is_not_said_to_be_in_doubt() -> None:
+    """The refusal says it already."""
+    assert "may_be_refused" not in kinds(max_model_len=131_072)
