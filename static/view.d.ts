@@ -29,6 +29,7 @@ declare global {
     changes: Changes;
     longest_request_tokens: number | null;
     max_concurrency_for_workload: number | null;
+    num_accelerators: number;
     verdict: Verdict;
   }
 

@@ -18,8 +18,11 @@ export const pressedCure = (root, target, remedies) =>
   remedies[all(root, ".cures button").indexOf(target.closest("button"))]?.changes;
 
 /** @param {Remedy} remedy */
-function outcome({ verdict, longest_request_tokens: longest, max_concurrency_for_workload: held }) {
+function outcome({ verdict, changes, num_accelerators: gpus, ...there }) {
   if (!verdict) return "";
   if (verdict !== "fits" && verdict !== "tight") return "alone is not enough";
-  return `holds ${count(Number(longest))} tokens, ${concurrency(Number(held))} at once`;
+  const held = `${concurrency(Number(there.max_concurrency_for_workload))} at once`;
+  if (changes.max_model_len) return `starts, ${held}`;
+  const takes = changes.tensor_parallel_size ? ` on ${gpus} GPUs` : "";
+  return `holds ${count(Number(there.longest_request_tokens))} tokens, ${held}${takes}`;
 }

@@ -138,7 +138,9 @@ test("a refusal shows the engine's words and a button for each cure", () => {
     verdict: /** @type {const} */ ("fits"),
     longest_request_tokens: 131_072,
     max_concurrency_for_workload: 2,
+    num_accelerators: 4,
   };
+  const shorter = { ...remedy, label: "--max-model-len 9", changes: { max_model_len: 9 } };
   const short = { ...remedy, label: "fp8 KV", verdict: /** @type {const} */ ("refused") };
   const document = drawResult({
     verdict: "refused",
@@ -148,13 +150,17 @@ test("a refusal shows the engine's words and a button for each cure", () => {
         kind: "kv_cache_too_small",
         message: "ValueError: <b>no</b>",
         choices: [],
-        remedies: [remedy, short],
+        remedies: [remedy, shorter, short],
       },
     ],
   });
   assert.equal("ValueError: <b>no</b>", document.querySelector(".error").textContent);
   assert.deepEqual(
-    ["TP 4 holds 131,072 tokens, 2.0 at once", "fp8 KV alone is not enough"],
+    [
+      "TP 4 holds 131,072 tokens, 2.0 at once on 4 GPUs",
+      "--max-model-len 9 starts, 2.0 at once",
+      "fp8 KV alone is not enough",
+    ],
     [...document.querySelectorAll(".cures button")].map((button) => button.textContent),
   );
   assert.match(document.querySelector("#reason").textContent, /needs 5.00 GiB of KV/);
