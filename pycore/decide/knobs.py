@@ -46,9 +46,10 @@ class KnobRow:
 
 
 def knobs(scenario: Scenario) -> dict[str, object]:
-    """One row for every change worth trying from here."""
+    """One row for every change worth trying from here, those left out that move nothing."""
     here = size(replace(scenario, figures=False))
-    return {"rows": [row(scenario, here, change) for change in changes_from(scenario, here)]}
+    rows = [row(scenario, here, change) for change in changes_from(scenario, here)]
+    return {"rows": [found for found in rows if found.moved or found.verdict != here.verdict]}
 
 
 def row(scenario: Scenario, here: SizeResult, change: Change) -> KnobRow:

@@ -106,3 +106,15 @@ def test_where_nothing_fits_there_is_no_frontier() -> None:
     """70B in bf16 on one L4 has no curve to draw."""
     curve = result({"ask": "frontier", "model": R1["model"], "accelerator": "l4"})
     assert curve["points"] == []
+
+
+@pytest.mark.parametrize(
+    "model", ["llama-3.3-70b-instruct", "nvidia-nemotron-3-nano-30b-a3b-nvfp4"]
+)
+def test_every_row_moves_something(model: str) -> None:
+    """The NVFP4 checkpoint says fp8 of its cache already: ``auto`` would change nothing."""
+    request = {"model": model, "accelerator": "b200-sxm", "ask": "knobs"}
+    rows = result(request)["rows"]
+    here = result({**request, "ask": "size"})
+    assert rows
+    assert all(row["moved"] or row["verdict"] != here["verdict"] for row in rows)
