@@ -13,6 +13,7 @@ from pycore.model.config_fields import ConfigReader
 from pycore.model.model import Model
 from pycore.model.model_classes import MODEL_CLASSES
 from pycore.model.readers import (
+    bailing,
     classic,
     deepseek,
     deepseek_v4,
@@ -43,6 +44,7 @@ READERS: Final[Mapping[str, ModelReader]] = {
     **dict.fromkeys(FAMILIES, read_uniform),
     **multimodal.READERS,
     **classic.READERS,
+    **bailing.READERS,
     **gemma3n.READERS,
     **gemma4.READERS,
     **minimax_m3.READERS,

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from pycore.model.readers.family import Family, Flag, Moe
+from pycore.model.readers.rarer_families import RARER_FAMILIES
 from pycore.model.readers.rope import gemma3_rope, half_rope
 
 BIAS: Final = Flag("attention_bias")
@@ -71,7 +72,7 @@ GEMMA3: Final = Family(
     ends_on_every_stage=True,
 )
 
-FAMILIES: Final[dict[str, Family]] = {
+FAMILIES: Final[dict[str, Family]] = RARER_FAMILIES | {
     "LlamaForCausalLM": LLAMA,
     "AquilaForCausalLM": LLAMA,
     "BaichuanForCausalLM": Family(),
@@ -103,12 +104,12 @@ FAMILIES: Final[dict[str, Family]] = {
     ),
     "CohereForCausalLM": Family(
         ends_on_every_stage=True,
+        ties=True,
         qkv_bias=BIAS,
         output_bias=BIAS,
         qk_norm="full_split",
         qk_norm_flag=Flag("use_qk_norm"),
         num_norms=1,
-        tied_default=True,
         prefer_model_max_length=True,
     ),
     "GemmaForCausalLM": Family(
@@ -141,6 +142,7 @@ FAMILIES: Final[dict[str, Family]] = {
         ends_on_every_stage=True,
     ),
     "Glm4MoeForCausalLM": Family(
+        ties=False,
         qkv_bias=BIAS,
         qk_norm="head",
         qk_norm_flag=Flag("use_qk_norm"),
@@ -183,6 +185,7 @@ FAMILIES: Final[dict[str, Family]] = {
         transformers_backend=True,
     ),
     "MiniMaxM2ForCausalLM": Family(
+        ties=False,
         qk_norm="full_split",
         qk_norm_flag=Flag("use_qk_norm", default=True),
         moe=Moe(
@@ -202,12 +205,12 @@ FAMILIES: Final[dict[str, Family]] = {
         qkv_bias=BIAS,
         output_bias=BIAS,
         num_norms=4,
-        tied_default=True,
+        ties=True,
         scales_embeddings=True,
     ),
     "Gemma3ForCausalLM": GEMMA3,
     "Cohere2ForCausalLM": Family(
-        ends_on_every_stage=True, num_norms=1, tied_default=True, prefer_model_max_length=True
+        ends_on_every_stage=True, num_norms=1, ties=True, prefer_model_max_length=True
     ),
     "Exaone4ForCausalLM": Family(qk_norm="head"),
     "Olmo3ForCausalLM": Family(
@@ -223,6 +226,7 @@ FAMILIES: Final[dict[str, Family]] = {
         transformers_backend=True,
     ),
     "PhiMoEForCausalLM": Family(
+        ties=False,
         ends_on_every_stage=True,
         qkv_bias=True,
         output_bias=True,
@@ -235,6 +239,7 @@ FAMILIES: Final[dict[str, Family]] = {
         ),
     ),
     "GptOssForCausalLM": Family(
+        ties=False,
         qkv_bias=True,
         output_bias=True,
         moe=Moe(

@@ -24,6 +24,7 @@ class Moe:
     width: tuple[str, ...] = ("moe_intermediate_size",)
     shared_count: tuple[str, ...] = ()
     shared_width: tuple[str, ...] = ()
+    """Of all shared experts; with a ``shared_count`` of each, which else is a routed one's."""
     shared_as_wide: bool = False
     """One shared expert, as wide as each routed one (Llama 4)."""
     shared_is_whole_in_sequence: bool = False
@@ -37,6 +38,8 @@ class Moe:
     router_dtype: str | None = None
     expert_bias: bool = False
     router_linear_bias: bool = False
+    listed: str = ""
+    """Field that lists each layer's kind, ``sparse`` or another."""
     first_dense: tuple[str, ...] = ()
     sparse_step: bool = False
     interval: bool = False
@@ -63,7 +66,12 @@ class Family:
     dense_width: tuple[str, ...] = ()
     """Where the config states the width of dense layers, if elsewhere than most."""
     moe: Moe | None = None
+    final_norm: bool = True
     tied_default: bool = False
+    ties: bool | None = None
+    """Whether the class ties its head to the embedding; None: as the config says."""
+    output_gate: bool = False
+    """Queries carry a gate of the same width (Trinity)."""
     ends_on_every_stage: bool = False
     ties_break_pipeline: bool = False
     """The class cannot tie its head to an embedding on another stage (ERNIE 4.5)."""

@@ -46,7 +46,7 @@ def read_gemma3n_model(reader: ConfigReader, architecture: str, name: str) -> Mo
     ]
     around = Surroundings(
         rotary_tables=distinct_tables(ropes, read_length(text)[1]),
-        tie_word_embeddings=reader.flag("tie_word_embeddings", default=True),
+        tie_word_embeddings=True,
         supports_pipeline=False,
         outer_tensors=(
             *(gemma3n_towers(reader, text) if sees else ()),

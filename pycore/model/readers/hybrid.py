@@ -59,8 +59,7 @@ def jamba(reader: ConfigReader, architecture: str, name: str) -> Model:
         Layer(mixer, feed_forward(index), (hidden_size,) * 2, feed_forward_name="feed_forward")
         for index, mixer in enumerate(read_jamba(text))
     )
-    tied = text.flag("tie_word_embeddings", default=False)
-    around = Surroundings(tie_word_embeddings=tied, ends_on_every_stage=True)
+    around = Surroundings(ends_on_every_stage=True)
     return assemble(Source(reader, text, architecture, name), shared(layers), around)
 
 
@@ -103,15 +102,20 @@ def states_alone(
 
 
 def falcon_h1(reader: ConfigReader, architecture: str, name: str) -> Model:
-    """Falcon-H1: attention and Mamba 2 side by side in every layer."""
+    """Falcon-H1: attention and Mamba 2 side by side in every layer.
+
+    The class cannot tie its head to an embedding on another stage.
+    """
     text = text_reader(reader)
     hidden_size = text.integer("hidden_size")
     mixers = read_falcon_h1(text)
     feed_forward = DenseMlp(text.integer("intermediate_size"))
     layer = Layer(mixers[0], feed_forward, (hidden_size,) * 2, feed_forward_name="feed_forward")
+    tied = text.flag("tie_word_embeddings", default=False)
     around = Surroundings(
-        tie_word_embeddings=text.flag("tie_word_embeddings", default=False),
+        tie_word_embeddings=tied,
         rotary_tables=(falcon_rotary(text, mixers[0]),),
+        supports_pipeline=not tied,
     )
     return assemble(Source(reader, text, architecture, name), (layer,) * len(mixers), around)
 

@@ -36,12 +36,11 @@ def assemble_latent(
 ) -> Model:
     """The model, with its own numbers under Hugging Face's names.
 
-    There is no num_key_value_heads among them: the cache holds one vector for all heads.
+    There is no num_key_value_heads among them: the cache holds one vector for all heads. The
+    classes tie no head to its embedding, whatever a config says.
     """
-    tied = source.reader.flag("tie_word_embeddings", default=False)
     around = Surroundings(
         rotary_tables=parts.rotary_tables,
-        tie_word_embeddings=tied,
         outer_tensors=outer,
         names=names,
     )

@@ -85,7 +85,7 @@ def with_layers(
     attention = attention_of_layers(tuple(seen))
     positions = text.integer("max_position_embeddings")
     around = Surroundings(
-        tie_word_embeddings=text.flag("tie_embedding", "tie_word_embeddings", default=True),
+        tie_word_embeddings=True,
         rotary_tables=()
         if attention is None
         else (read_rotary_table(text, attention.head_dim, positions),),

@@ -70,7 +70,6 @@ def read_minimax_m3(reader: ConfigReader, architecture: str, name: str) -> Model
         rotary_tables=(
             rotary_table(replace(read_rope(text), width=None), attention.head_dim, positions),
         ),
-        tie_word_embeddings=text.flag("tie_word_embeddings", default=False),
         outer_tensors=tower(reader, hidden_size) if sees else (),
         names=INSIDE if sees else DECODER,
     )

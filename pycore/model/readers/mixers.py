@@ -57,6 +57,8 @@ RULES: Final[dict[str, Callable[[ConfigReader], Mixers]]] = {
     "Gemma3ForConditionalGeneration": read_windowed,
     "Exaone4ForCausalLM": read_windowed,
     "ExaoneMoeForCausalLM": read_windowed,
+    "ExaoneMoEForCausalLM": read_windowed,
+    "CwmForCausalLM": read_windowed,
     "Olmo3ForCausalLM": read_windowed,
     "AfmoeForCausalLM": read_windowed,
     "Gemma3nForCausalLM": read_gemma3n,

@@ -30,7 +30,6 @@ def nemotron_h(reader: ConfigReader, architecture: str, name: str) -> Model:
     """A model whose pattern says what each of its layers is; it has no rotary table."""
     text = text_reader(reader)
     around = Surroundings(
-        tie_word_embeddings=text.flag("tie_word_embeddings", default=False),
         ends_on_every_stage=True,
         names=NAMES,
     )

@@ -54,7 +54,6 @@ def qwen3_next(reader: ConfigReader, architecture: str, name: str) -> Model:
     feed_forwards = [routed if expert else dense for expert in is_routed]
     layers = layers_of(mixers, feed_forwards, text.integer("hidden_size"))
     around = Surroundings(
-        tie_word_embeddings=text.flag("tie_word_embeddings", default=False),
         rotary_tables=read_tables(text, layers),
         embedding_on_every_stage=True,
         head_on_every_stage=True,

@@ -49,6 +49,7 @@ def read_decoder(
     mixers = read_family_mixers(text, family, source.architecture)
     if tied is None:
         tied = text.flag("tie_word_embeddings", default=family.tied_default)
+        tied = tied if family.ties is None else family.ties
     layers = read_layers(text, family, mixers)
     hidden_size = text.integer("hidden_size", "n_embd", "d_model")
     around = Surroundings(
@@ -58,9 +59,9 @@ def read_decoder(
         supports_pipeline=not (tied and family.ties_break_pipeline),
         outer_tensors=outer_tensors + family_tensors(family),
         names=names,
-        final_norm_size=hidden_size * (2 if family.norm_bias else 1),
+        final_norm_size=hidden_size * family.final_norm * (2 if family.norm_bias else 1),
         head_bias=resolve(text, family.head_bias),
-        extra_buffer_bytes=inverse_frequency_bytes(family, mixers),
+        extra_buffer_bytes=inverse_frequency_bytes(text, family, mixers),
     )
     return assemble(source, layers, around)
 
@@ -84,6 +85,7 @@ def read_family_mixers(text: ConfigReader, family: Family, architecture: str) ->
             attention,
             qkv_bias=qkv_bias,
             output_bias=output_bias,
+            output_gate=family.output_gate,
             qk_norm=family.qk_norm if has_norm else "none",
         )
 
@@ -110,12 +112,13 @@ def read_tables(text: ConfigReader, family: Family, mixers: Mixers) -> tuple[Rot
     )
 
 
-def inverse_frequency_bytes(family: Family, mixers: Mixers) -> int:
-    """Inverse frequencies twice over, float32, half a head wide, for each way of rotating."""
+def inverse_frequency_bytes(text: ConfigReader, family: Family, mixers: Mixers) -> int:
+    """Inverse frequencies twice over, float32, half of what rotates, for each way of rotating."""
     attention = next(filter(None, map(attention_inside, mixers)), None)
-    if not family.transformers_backend or attention is None:
+    if not family.transformers_backend or not family.rotates or attention is None:
         return 0
-    return attention.head_dim * 4 * family.num_ropes
+    rotated = int(attention.head_dim * family.rope(text, False).share)
+    return rotated * 4 * family.num_ropes
 
 
 def resolve(reader: ConfigReader, flag: Flag | bool) -> bool:
@@ -163,6 +166,8 @@ def read_feed_forwards(text: ConfigReader, family: Family, count: int) -> tuple[
 
 def layer_is_routed(reader: ConfigReader, moe: Moe, index: int, count: int) -> bool:
     """Whether layer ``index`` has routed experts, by the family's own rule."""
+    if moe.listed and (kinds := reader.sequence(moe.listed)) is not None:
+        return index < len(kinds) and kinds[index] == "sparse"
     if moe.first_dense:
         return index >= reader.integer(*moe.first_dense, default=0, minimum=0)
     if moe.sparse_step:
@@ -186,7 +191,9 @@ def read_moe(reader: ConfigReader, moe: Moe) -> MoeMlp:
     width = uniform_integer(reader, moe.width)
     shared = 0
     if moe.shared_count:
-        shared = width * uniform_integer(reader, moe.shared_count, default=0, minimum=0)
+        each = reader.optional_integer(*moe.shared_width) if moe.shared_width else None
+        count = uniform_integer(reader, moe.shared_count, default=0, minimum=0)
+        shared = count * (each or width)
     elif moe.shared_as_wide:
         shared = width
     elif moe.shared_width:

@@ -1,0 +1,62 @@
+"""What the engine creates for models of families that few serve, to the byte.
+
+The configs are put together from what their publishers say of the models. Apertus keeps two
+numbers a layer for its activation, which are not counted here.
+Source: vLLM 0.33.0's model classes, built without weights for an H100; parameters and buffers of
+each pipeline stage.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pycore.bridge import answer
+from pycore.data import rows
+
+ROWS: list[dict[str, Any]] = [
+    json.loads(line)
+    for line in (Path(__file__).parent / "rarer_families.jsonl").read_text().splitlines()
+]
+ACTIVATION_BYTES = 256
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row["name"] for row in ROWS])
+def test_weights_are_as_the_engine_creates_them(row: dict[str, Any]) -> None:
+    """On one GPU, on four, and on two times two."""
+    for shape, expected in row["weights_bytes_by_stage"].items():
+        tensor, pipeline = map(int, shape.split("x"))
+        request = {
+            "config": row["config"],
+            "accelerator": "h100-sxm-80gb",
+            "tensor_parallel_size": tensor,
+            "pipeline_parallel_size": pipeline,
+        }
+        result = json.loads(answer(json.dumps(request)))["result"]
+        off = ACTIVATION_BYTES if row["name"].startswith("apertus") else 0
+        for num_bytes, created in zip(result["weights_bytes_by_stage"], expected, strict=True):
+            assert created - off <= num_bytes <= created
+
+
+def weights(model: str, **changes: Any) -> int:
+    """Bytes of a rank of a catalogue model whose config says otherwise."""
+    row = next(row for row in rows("models") if row["id"] == model)
+    assert isinstance(row["config"], dict)
+    request = {"config": {**row["config"], **changes}, "accelerator": "h100-sxm-80gb"}
+    num_bytes: int = json.loads(answer(json.dumps(request)))["result"]["weights_bytes_per_rank"]
+    return num_bytes
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        *("gpt-oss-20b", "glm-4.5-air", "minimax-m2.5", "phi-3.5-moe-instruct"),
+        *("deepseek-v3", "qwen3-next-80b-a3b-instruct", "nemotron-h-56b-base-8k"),
+        *("c4ai-command-r-08-2024", "gemma-2-9b", "jamba-v0.1"),
+    ],
+)
+def test_some_classes_do_not_ask_whether_the_head_is_tied(model: str) -> None:
+    """They always create one, or never. Source: vLLM 0.33.0's classes, built both ways."""
+    tied, untied = (weights(model, tie_word_embeddings=ties) for ties in (True, False))
+    assert tied == untied
