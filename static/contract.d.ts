@@ -223,15 +223,15 @@ export interface Measured {
 /** One reason why the engine would not start. */
 export interface Refusal {
   /** Which rule was broken, as one word of the contract. */
-  kind: string;
+  kind: "indivisible_heads" | "indivisible_kv_heads" | "unaligned_quantised_shard" | "indivisible_other" | "context_parallel" | "pipeline_parallel" | "too_many_accelerators" | "weights_exceed_budget" | "no_memory_for_kv_cache" | "kv_cache_too_small" | "free_memory_too_small" | "max_model_len_above_model" | "batched_tokens_too_small" | "dtype_not_on_accelerator" | "quantisation_not_on_accelerator" | "unsupported_quantisation" | "no_attention_backend" | "unsupported_architecture";
   /** The engine's own words, with this scenario's numbers. */
   message: string;
   /** The request's key that the rule is about. */
   field: string;
   /** Values of that key which the rule accepts. */
   choices: number[];
-  /** Single changes that cure it, cheapest first: a label, the changes, what they give. */
-  remedies: (Record<string, unknown>)[];
+  /** Single changes with which the engine starts, cheapest first; see below what none means. */
+  remedies: Remedy[];
 }
 
 /** One GPU of a pipeline stage, as the page draws it [bytes]. */
@@ -359,7 +359,7 @@ export interface Contradiction {
 /** One error, explained. */
 export interface Explanation {
   /** Which error it is, as one word; a refusal's where Napkin knows it as one. */
-  kind: string;
+  kind: "indivisible_heads" | "indivisible_kv_heads" | "unaligned_quantised_shard" | "indivisible_other" | "context_parallel" | "pipeline_parallel" | "too_many_accelerators" | "weights_exceed_budget" | "no_memory_for_kv_cache" | "kv_cache_too_small" | "free_memory_too_small" | "max_model_len_above_model" | "batched_tokens_too_small" | "dtype_not_on_accelerator" | "quantisation_not_on_accelerator" | "unsupported_quantisation" | "no_attention_backend" | "unsupported_architecture" | "warm_up_out_of_memory" | "out_of_memory" | "memory_released_while_profiling" | "sglang_pool_too_small" | "preempted" | "shared_memory" | "disk_full" | "out_of_host_memory" | "accelerators_not_allocatable" | "no_accelerator" | "probe_failed" | "gated_model" | "collectives_failed" | "engine_died";
   /** The line of the text that it stands on. */
   line: number;
   /** Its own words, cut short. */
@@ -369,7 +369,7 @@ export interface Explanation {
   /** Why it came, with this run's numbers. */
   why: string;
   /** Single changes that cure it, cheapest first; those outside the scenario change no field. */
-  remedies: (Record<string, unknown>)[];
+  remedies: Remedy[];
   /** Whether its cause is another line of the text. */
   is_consequence: boolean;
 }
@@ -404,6 +404,24 @@ export interface Alert {
   summary: string;
   /** Why that is wrong for this scenario. */
   description: string;
+}
+
+/** A change, and what the engine does with it; nulls where that was not sized. */
+export interface Remedy {
+  /** The change in a few words, as a flag where it is one. */
+  label: string;
+  /** The request's fields that it sets; none where the cure is outside the scenario. */
+  changes: Record<string, unknown>;
+  /** The verdict with it. */
+  verdict: string | null;
+  /** The longest request that is then served [tokens]. */
+  max_model_len: number | null;
+  /** The longest request that would then fit [tokens]. */
+  longest_request_tokens: number | null;
+  /** Requests of the workload's length that are then held at once. */
+  max_concurrency_for_workload: number | null;
+  /** GPUs that it takes. */
+  num_accelerators: number | null;
 }
 
 /** One figure that the text holds. */

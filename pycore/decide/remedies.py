@@ -1,13 +1,13 @@
 """The cheapest single changes that cure a refusal."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from pycore.decide.knobs import Change, single
 from pycore.decide.measured_terms import carried
 from pycore.engine.overheads import taken_at_least
-from pycore.engine.refusals.refusal import Refusal
+from pycore.engine.refusals.refusal import Refusal, Remedy
 from pycore.scenario import Scenario
 from pycore.sizing.result import SizeResult
 from pycore.sizing.size import size
@@ -15,43 +15,71 @@ from pycore.sizing.size import size
 MOST_REMEDIES: Final = 5
 LARGEST_TENSOR_PARALLEL: Final = 64
 MOST_STAGES: Final = 16
+HALF_PRECISION: Final = ("bfloat16", "float16")
 
 
 def with_remedies(scenario: Scenario, result: SizeResult) -> SizeResult:
-    """``result`` with remedies on its first refusal."""
+    """``result`` with remedies on each refusal: one change that does away with all of them."""
     if not result.refusals:
         return result
-    first, *others = result.refusals
-    quiet = replace(scenario, figures=False)
+    trial = Trial(replace(scenario, figures=False), result)
+    return replace(
+        result,
+        refusals=tuple(
+            replace(refusal, remedies=remedies_of(refusal, trial)) for refusal in result.refusals
+        ),
+    )
+
+
+@dataclass(slots=True)
+class Trial:
+    """Changes of one scenario, each tried once however many refusals suggest it."""
+
+    scenario: Scenario
+    here: SizeResult
+    known: dict[str, Remedy | None] = field(default_factory=dict)
+
+    def remedy(self, change: Change) -> Remedy | None:
+        """The remedy that ``change`` is, or None where it cures nothing."""
+        key = repr(change.changes)
+        if key not in self.known:
+            self.known[key] = tried(self.scenario, self.here, change)
+        return self.known[key]
+
+
+def remedies_of(refusal: Refusal, trial: Trial) -> tuple[Remedy, ...]:
+    """The first few changes that cure ``refusal`` and whatever else the engine refuses."""
     found = []
-    for change in changes_for(quiet, result, first):
-        remedy = tried(quiet, result, change)
+    for change in changes_for(trial.scenario, trial.here, refusal):
+        remedy = trial.remedy(change)
         if remedy is not None:
             found.append(remedy)
         # Once more GPUs have cured it, still more of them are no cheaper.
-        if len(found) == MOST_REMEDIES or (remedy is not None and adds_gpus(quiet, change)):
+        if len(found) == MOST_REMEDIES or (
+            remedy is not None and adds_gpus(trial.scenario, change)
+        ):
             break
-    return replace(result, refusals=(replace(first, remedies=tuple(found)), *others))
+    return tuple(found)
 
 
-def tried(scenario: Scenario, here: SizeResult, change: Change) -> dict[str, object] | None:
+def tried(scenario: Scenario, here: SizeResult, change: Change) -> Remedy | None:
     """The remedy that ``change`` is, or None where it cures nothing."""
     whole = replace(change, changes=carried(scenario, here, change.changes))
     there = size(replace(scenario, **whole.changes))  # type: ignore[arg-type]  # our own fields
     return remedy_of(whole, there) if there.starts else None
 
 
-def remedy_of(change: Change, there: SizeResult) -> dict[str, object]:
-    """A change and what it gives, as the contract has a remedy."""
-    return {
-        "label": change.label,
-        "changes": change.changes,
-        "verdict": there.verdict,
-        "max_model_len": there.max_model_len,
-        "longest_request_tokens": there.longest_request_tokens,
-        "max_concurrency_for_workload": there.max_concurrency_for_workload,
-        "num_accelerators": there.num_accelerators,
-    }
+def remedy_of(change: Change, there: SizeResult) -> Remedy:
+    """A change and what it gives."""
+    return Remedy(
+        label=change.label,
+        changes=change.changes,
+        verdict=there.verdict,
+        max_model_len=there.max_model_len,
+        longest_request_tokens=there.longest_request_tokens,
+        max_concurrency_for_workload=there.max_concurrency_for_workload,
+        num_accelerators=there.num_accelerators,
+    )
 
 
 def changes_for(scenario: Scenario, result: SizeResult, refusal: Refusal) -> Iterator[Change]:
@@ -62,14 +90,53 @@ def changes_for(scenario: Scenario, result: SizeResult, refusal: Refusal) -> Ite
             yield from memory_changes(scenario, result)
         case "weights_exceed_budget" | "no_memory_for_kv_cache":
             yield from memory_changes(scenario, result)
+        case "max_model_len_above_model":
+            yield from choice_changes(scenario, refusal)
+            yield single("max_model_len", "auto", "--max-model-len auto")
         case "dtype_not_on_accelerator":
             yield single("dtype", "float16", "--dtype half")
         case "quantisation_not_on_accelerator" | "unsupported_quantisation":
-            yield single("quantization", None, "weights as published")
+            yield from quantization_changes(scenario, result)
+        case "no_attention_backend":
+            yield from cache_changes(scenario)
+        case "pipeline_parallel":
+            yield from stage_changes(scenario)
+        case "context_parallel":
+            yield single("decode_context_parallel_size", 1, "decode_context_parallel_size 1")
         case "free_memory_too_small":
             yield from utilization_changes(scenario, result)
         case _:
             yield from choice_changes(scenario, refusal)
+
+
+def quantization_changes(scenario: Scenario, result: SizeResult) -> Iterator[Change]:
+    """The checkpoint's own form, and the element types that it may be computed and cached in."""
+    if scenario.quantization is not None:
+        yield single("quantization", None, "weights as published")
+    for dtype in HALF_PRECISION:
+        if dtype != result.chosen["dtype"]:
+            yield single("dtype", dtype, f"--dtype {dtype}")
+    yield from cache_changes(scenario)
+
+
+def cache_changes(scenario: Scenario) -> Iterator[Change]:
+    """Other element types of the cache."""
+    for dtype in ("auto", "fp8", *HALF_PRECISION):
+        if dtype != scenario.kv_cache_dtype:
+            yield single("kv_cache_dtype", dtype, f"--kv-cache-dtype {dtype}")
+
+
+def stage_changes(scenario: Scenario) -> Iterator[Change]:
+    """Fewer stages: of wider ranks, so that the GPUs stay as many, or else of fewer GPUs."""
+    ranks, stages = scenario.tensor_parallel_size, scenario.pipeline_parallel_size
+    halved = [1 << power for power in reversed(range((stages - 1).bit_length()))]
+    for fewer in halved:
+        if ranks * stages % fewer == 0:
+            wider = ranks * stages // fewer
+            changes = {"tensor_parallel_size": wider, "pipeline_parallel_size": fewer}
+            yield Change("pipeline_parallel_size", fewer, f"TP {wider} × PP {fewer}", changes)
+    for fewer in halved:
+        yield single("pipeline_parallel_size", fewer, f"pipeline_parallel_size {fewer}")
 
 
 def length_changes(result: SizeResult) -> Iterator[Change]:

@@ -1,12 +1,12 @@
-"""Which changes cure a refusal."""
+"""What cures a refusal, and what is said where nothing does."""
 
 import json
-from typing import Any
+from typing import Any, get_args
 
-from hypothesis import given
-from hypothesis import strategies as st
+import pytest
 
 from pycore.bridge import answer
+from pycore.engine.refusals.refusal import RefusalKind
 
 R1 = {
     "model": "llama-3.3-70b-instruct",
@@ -14,42 +14,65 @@ R1 = {
     "tensor_parallel_size": 2,
     "max_model_len": 32768,
 }
+REFUSED: dict[str, dict[str, Any]] = {
+    "too few GPUs": {"tensor_parallel_size": 1},
+    "a longest request that does not fit": {"max_model_len": 131072},
+    "heads and widths": {"tensor_parallel_size": 3},
+    "a length above the model's": {"max_model_len": 1 << 20},
+    "a node": {"tensor_parallel_size": 8, "accelerators_per_node": 4},
+    "no windows to share": {"tensor_parallel_size": 8, "decode_context_parallel_size": 3},
+    "more stages than layers": {"pipeline_parallel_size": 96},
+    "a short step": {"max_num_batched_tokens": 64, "max_num_seqs": 128},
+    "another process": {"accelerator_free_bytes": 72 << 30, "max_model_len": 4096},
+    "an old GPU": {
+        "model": "llama-3.1-8b-instruct",
+        "accelerator": "t4",
+        "tensor_parallel_size": 4,
+        "max_model_len": 4096,
+        "dtype": "bfloat16",
+    },
+    "a cache of the other half precision": {"kv_cache_dtype": "float16"},
+    "a checkpoint that nothing says how to read": {"quantization": "awq"},
+    "no experts": {"enable_expert_parallel": True},
+    "a form that is not computed in float32": {
+        "quantization_config": {"quant_method": "awq", "bits": 4, "group_size": 128},
+        "dtype": "float32",
+    },
+}
 
 
-def result(request: dict[str, Any]) -> dict[str, Any]:
+def size(request: dict[str, Any]) -> dict[str, Any]:
     """The result of one request."""
     found: dict[str, Any] = json.loads(answer(json.dumps(request)))["result"]
     return found
 
 
-REFUSED = st.sampled_from(
-    [
-        {"max_model_len": 131072},
-        {"tensor_parallel_size": 3},
-        {"tensor_parallel_size": 1},
-        {"max_model_len": 200_000},
-        {"accelerators_per_node": 1},
-        {"accelerator_free_bytes": 70 * 10**9, "max_model_len": 1024},
-        {"max_num_batched_tokens": 16, "max_num_seqs": 64},
-        {"decode_context_parallel_size": 2},
-        {"accelerator": "t4", "dtype": "bfloat16"},
-    ]
-)
+@pytest.mark.parametrize("change", REFUSED.values(), ids=REFUSED)
+def test_a_remedy_starts_the_engine_whatever_else_was_refused(change: dict[str, Any]) -> None:
+    """Pressing it does what it says; each refusal's kind is one of the contract's."""
+    request = R1 | change
+    refusals = size(request)["refusals"]
+    assert any(refusal["remedies"] for refusal in refusals), [r["message"] for r in refusals]
+    for refusal in refusals:
+        assert refusal["kind"] in get_args(RefusalKind)
+        for remedy in refusal["remedies"]:
+            there = size(request | remedy["changes"])
+            assert there["starts"]
+            for name in ("verdict", "max_model_len", "longest_request_tokens", "num_accelerators"):
+                assert remedy[name] == there[name], remedy["label"]
 
 
-@given(REFUSED)
-def test_every_remedy_starts(change: dict[str, Any]) -> None:
-    """A remedy is offered only when the changed scenario starts."""
-    refused = result({**R1, **change})
-    assert not refused["starts"]
-    for remedy in refused["refusals"][0]["remedies"]:
-        there = result({**R1, **change, **remedy["changes"]})
-        assert there["starts"]
-        assert there["verdict"] == remedy["verdict"]
+def test_one_change_cures_every_refusal_that_it_does_away_with() -> None:
+    """TP 3 breaks several rules, and each names the sizes with which the engine starts."""
+    refusals = size(R1 | {"tensor_parallel_size": 3})["refusals"]
+    assert len(refusals) > 1
+    for refusal in refusals:
+        assert refusal["remedies"][0]["changes"]["tensor_parallel_size"] in {2, 4}
 
 
-def test_a_refusal_of_the_pool_offers_the_length_that_fits() -> None:
-    """The first cure of R1 at full length is the longest length that starts."""
-    refused = result({**R1, "max_model_len": None})
-    remedy = refused["refusals"][0]["remedies"][0]
-    assert remedy["changes"] == {"max_model_len": refused["estimated_max_model_len"]}
+def test_refusals_that_no_one_change_cures_have_no_remedy() -> None:
+    """Two changes would; none of those that were tried does it alone."""
+    request = R1 | {"tensor_parallel_size": 3, "max_num_batched_tokens": 64, "max_num_seqs": 128}
+    refusals = size(request)["refusals"]
+    assert {"indivisible_heads", "batched_tokens_too_small"} <= {item["kind"] for item in refusals}
+    assert all(refusal["remedies"] == [] for refusal in refusals)

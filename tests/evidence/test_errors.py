@@ -49,7 +49,7 @@ ERRORS = [
         ),
         ["37,696"],
     ),
-    ("auto_fit_failed", "ValueError: Cannot auto-fit max_model_len: not enough GPU memory", []),
+    ("kv_cache_too_small", "ValueError: Cannot auto-fit max_model_len: not enough GPU memory", []),
     (
         "weights_exceed_budget",
         "ERROR 07-01 12:00:00 [m.py:1] Failed to load model - not enough GPU memory. Try lowering",
@@ -152,7 +152,7 @@ ERRORS = [
         [],
     ),
     (
-        "too_few_experts",
+        "indivisible_other",
         "ValueError: Tensor parallel size 16 is greater than the number of experts 8.",
         ["TP 16 against 8 experts"],
     ),
@@ -362,7 +362,7 @@ def test_an_error_of_an_earlier_start_is_past() -> None:
     start = "INFO 07-01 12:00:00 [a.py:1] vLLM API server version 0.26.0\n"
     failed = start + "RuntimeError: No CUDA GPUs are available\n"
     came_up = failed + start + "ValueError: Cannot auto-fit max_model_len: not enough\n"
-    assert [error["kind"] for error in check(came_up, **R1)["errors"]] == ["auto_fit_failed"]
+    assert [error["kind"] for error in check(came_up, **R1)["errors"]] == ["kv_cache_too_small"]
     assert [error["kind"] for error in check(failed + start, **R1)["errors"]] == ["no_accelerator"]
 
 

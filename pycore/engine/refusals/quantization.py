@@ -7,6 +7,7 @@ Source: vLLM 0.33.0, config/model.py (_verify_quantization), config/vllm.py
 from collections.abc import Iterator
 from typing import Final
 
+from pycore.engine.refusals.refusal import RefusalKind
 from pycore.engine.vllm import Settings
 from pycore.hardware.accelerators import Accelerator
 from pycore.model.model import Model
@@ -56,7 +57,7 @@ METHODS: Final = [
 
 def start_errors(
     scenario: Scenario, model: Model, settings: Settings, accelerator: Accelerator
-) -> Iterator[tuple[str, str]]:
+) -> Iterator[tuple[RefusalKind, str]]:
     """The kind and the words of every rule that is broken, in the engine's order."""
     quantization = settings.quantization
     error = mismatch(scenario.quantization, model.quantization)

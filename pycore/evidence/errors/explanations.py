@@ -6,10 +6,11 @@ from typing import Final
 
 from pycore.decide.knobs import Change
 from pycore.decide.remedies import remedy_of
+from pycore.engine.refusals.refusal import Remedy
 from pycore.errors import InvalidRequest
 from pycore.evidence.errors import container, memory, shape
 from pycore.evidence.errors.story import Situation, Story, Teller
-from pycore.evidence.reading.readings import Findings
+from pycore.evidence.reading.readings import ErrorKind, Findings
 from pycore.evidence.reading.sightings import CONSEQUENCES, SHAPE
 from pycore.evidence.terms import Terms
 from pycore.scenario import Scenario
@@ -29,7 +30,7 @@ MOVES_WEIGHTS: Final = frozenset(
 class Explanation:
     """One error, explained."""
 
-    kind: str
+    kind: ErrorKind
     """Which error it is, as one word; a refusal's where Napkin knows it as one."""
     line: int
     """The line of the text that it stands on."""
@@ -39,7 +40,7 @@ class Explanation:
     """What it says, in plain words."""
     why: str
     """Why it came, with this run's numbers."""
-    remedies: tuple[Mapping[str, object], ...]
+    remedies: tuple[Remedy, ...]
     """Single changes that cure it, cheapest first; those outside the scenario change no field."""
     is_consequence: bool
     """Whether its cause is another line of the text."""
@@ -73,7 +74,7 @@ def explanation(situation: Situation) -> Explanation:
     )
 
 
-def remedies(situation: Situation, story: Story) -> Iterator[Mapping[str, object]]:
+def remedies(situation: Situation, story: Story) -> Iterator[Remedy]:
     """The changes that cure it: those of the scenario that do, then those elsewhere."""
     found = 0
     for change in story.changes:
@@ -82,17 +83,17 @@ def remedies(situation: Situation, story: Story) -> Iterator[Mapping[str, object
             found += 1
             yield cure
     for label in story.elsewhere:
-        yield {"label": label, "changes": {}}
+        yield Remedy(label, {})
 
 
-def attempt(situation: Situation, change: Change) -> Mapping[str, object] | None:
+def attempt(situation: Situation, change: Change) -> Remedy | None:
     """What a change gives, or None where it cures nothing.
 
     A rule of the engine is cured once the engine gets past its rules, though memory may still
     stop it; any other error only once it starts. Without a sizing nothing can be tried.
     """
     if situation.result is None:
-        return {"label": change.label, "changes": change.changes}
+        return Remedy(change.label, change.changes)
     quiet = replace(situation.scenario, figures=False)
     if MOVES_WEIGHTS.intersection(change.changes):
         # A pool that was given does not tell what is left beside other weights.

@@ -70,7 +70,9 @@ def predicted_budget(situation: Situation) -> str:
 
 
 def pool_too_small(situation: Situation) -> Story:
-    """One request of max_model_len does not fit into the pool."""
+    """One request of max_model_len, or of any length at all, does not fit into the pool."""
+    if not situation.error.numbers:
+        return auto_fit(situation)
     if len(situation.error.numbers) == 2:
         longest, held = (int(situation.number(i)) for i in range(2))
         why = f"The pool holds {held:,} tokens; one request may have {longest:,}."
@@ -205,7 +207,6 @@ TELLERS: Final[dict[str, Teller]] = {
     "free_memory_too_small": free_memory,
     "no_memory_for_kv_cache": no_pool,
     "kv_cache_too_small": pool_too_small,
-    "auto_fit_failed": auto_fit,
     "weights_exceed_budget": weights_too_large,
     "warm_up_out_of_memory": warm_up,
     "out_of_memory": out_of_memory,

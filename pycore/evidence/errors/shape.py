@@ -60,6 +60,8 @@ def kv_heads(situation: Situation) -> Story:
 
 def indivisible(situation: Situation) -> Story:
     """Any other size that TP does not divide."""
+    if "number of experts" in situation.error.text:
+        return experts(situation)
     numbers = [number for number in situation.error.numbers if number]
     why = (
         f"A dimension of {numbers[0]} is to be split over {numbers[1]} ranks."
@@ -205,7 +207,6 @@ TELLERS: Final[dict[str, Teller]] = {
     "indivisible_kv_heads": kv_heads,
     "indivisible_other": indivisible,
     "unaligned_quantised_shard": shard,
-    "too_few_experts": experts,
     "context_parallel": context_parallel,
     "pipeline_parallel": pipeline,
     "max_model_len_above_model": too_long,

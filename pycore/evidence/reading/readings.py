@@ -10,7 +10,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from pycore.engine.refusals.refusal import RefusalKind
+
 Rule = Literal["largest", "smallest", "last"]
+OtherErrorKind = Literal[
+    "warm_up_out_of_memory",
+    "out_of_memory",
+    "memory_released_while_profiling",
+    "sglang_pool_too_small",
+    "preempted",
+    "shared_memory",
+    "disk_full",
+    "out_of_host_memory",
+    "accelerators_not_allocatable",
+    "no_accelerator",
+    "probe_failed",
+    "gated_model",
+    "collectives_failed",
+    "engine_died",
+]
+ErrorKind = RefusalKind | OtherErrorKind
 
 # How the figures of several ranks, or several lines of one, become one.
 RULES: Final[dict[str, Rule]] = {
@@ -68,7 +87,7 @@ class Setting:
 class Sighting:
     """An error's line."""
 
-    kind: str
+    kind: ErrorKind
     line: int
     text: str
     numbers: tuple[str, ...]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pycore.evidence.reading.numbers import NUMBER as N
-from pycore.evidence.reading.readings import Findings, Sighting
+from pycore.evidence.reading.readings import ErrorKind, Findings, Sighting
 from pycore.evidence.reading.segments import Segment
 
 W: Final = r"(\d{1,9})"
@@ -20,13 +20,15 @@ W: Final = r"(\d{1,9})"
 class Wording:
     """One error's words; ``is_consequence`` where the cause stands elsewhere in the log."""
 
-    kind: str
+    kind: ErrorKind
     anchor: str
     pattern: re.Pattern[str]
     is_consequence: bool = False
 
 
-def wording(kind: str, anchor: str, pattern: str = "", *, is_consequence: bool = False) -> Wording:
+def wording(
+    kind: ErrorKind, anchor: str, pattern: str = "", *, is_consequence: bool = False
+) -> Wording:
     """An error's words; the anchor alone where it holds no numbers."""
     return Wording(kind, anchor, re.compile(pattern or re.escape(anchor)), is_consequence)
 
@@ -50,7 +52,7 @@ MEMORY: Final = (
         rf"max seq len \({W}\) is larger than the maximum number of tokens that can be stored in "
         rf"KV cache \({W}\)",
     ),
-    wording("auto_fit_failed", "Cannot auto-fit max_model_len"),
+    wording("kv_cache_too_small", "Cannot auto-fit max_model_len"),
     wording("weights_exceed_budget", "Failed to load model - not enough GPU memory"),
     wording(
         "warm_up_out_of_memory",
@@ -105,7 +107,7 @@ SHAPE: Final = (
         "indivisible_other", "is not divisible by", rf"(?<![=\d] )\b{W} is not divisible by {W}"
     ),
     wording(
-        "too_few_experts",
+        "indivisible_other",
         "number of experts",
         rf"ensor parallel size {W} is greater than the number of experts {W}",
     ),
@@ -201,7 +203,7 @@ def read_errors(segment: Segment, findings: Findings) -> bool:
     return False
 
 
-def note(segment: Segment, findings: Findings, kind: str, match: re.Match[str]) -> None:
+def note(segment: Segment, findings: Findings, kind: ErrorKind, match: re.Match[str]) -> None:
     """Note an error once, however many ranks and tracebacks repeat it."""
     findings.kinds[kind] += 1
     stage = findings.start(segment.source).stage
