@@ -10,6 +10,7 @@ class CacheSettings:
     dtype: str
     """What the model computes in."""
     compute_capability: tuple[int, int]
+    """NVIDIA's; (0, 0), for which none of its rules holds, on AMD's GPUs."""
     max_model_len: int
     tensor_parallel_size: int = 1
     decode_context_parallel_size: int = 1
@@ -19,6 +20,8 @@ class CacheSettings:
     enable_prefix_caching: bool = True
     mamba_ssm_cache_dtype: str = "auto"
     use_mm_prefix: bool = False
+    cdna_generation: int = 0
+    """AMD's generation of CDNA; 0 on NVIDIA's GPUs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

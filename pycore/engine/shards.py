@@ -80,13 +80,13 @@ def layers_by_stage(num_layers: int, pipeline_parallel_size: int) -> tuple[int, 
 
 
 def ranks_of(scenario: Scenario, accelerator: Accelerator) -> Ranks:
-    """How the scenario spreads its model, and on what; a GPU of one's own counts as a Hopper."""
+    """How the scenario spreads its model, and on what."""
     return Ranks(
         scenario.tensor_parallel_size,
         scenario.pipeline_parallel_size,
         scenario.data_parallel_size,
         scenario.enable_expert_parallel,
-        None if accelerator.vendor == "AMD" else accelerator.compute_capability or HOPPER,
+        accelerator.compute_capability,
         find_version(scenario.engine_version).version,
         is_compiled=not scenario.enforce_eager,
     )

@@ -10,8 +10,12 @@ from typing import Final
 from pycore.data import rows
 from pycore.errors import InvalidRequest
 
-# Of the H100 SXM5, which stands for a GPU of which only the memory is known.
-H100_MULTIPROCESSORS: Final = 132
+# An H100 SXM5 stands for a GPU of which only the memory is known.
+ASSUMED_CAPABILITY: Final = (9, 0)
+ASSUMED_MULTIPROCESSORS: Final = 132
+# AMD's generations of CDNA, by the architecture that their compiler names.
+# Source: vLLM 0.33.0, platforms/rocm.py, get_cdna_version.
+CDNA_GENERATIONS: Final = {"gfx90a": 2, "gfx942": 3, "gfx950": 4}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,10 @@ class Accelerator:
     """Whether CPU and GPU have one memory: files read while loading may then count as taken."""
     small_batch_by_name: bool = False
     """Whether the engine gives it a small GPU's batches whatever its memory, knowing its name."""
+    cdna_generation: int = 0
+    """AMD's generation of CDNA; 0 for others."""
+    is_assumed_generation: bool = False
+    """Whether all but its memory is assumed."""
 
 
 @cache
@@ -89,6 +97,7 @@ def from_row(row: dict[str, object]) -> Accelerator:
         multiprocessors=multiprocessors,
         shares_host_memory=row["shares_host_memory"] is True,
         small_batch_by_name=row["small_batch_by_name"] is True,
+        cdna_generation=CDNA_GENERATIONS.get(str(row["compute_capability"]), 0),
     )
 
 
@@ -99,7 +108,7 @@ def capability(text: str) -> tuple[int, int] | None:
 
 
 def custom(total_bytes: int) -> Accelerator:
-    """An accelerator of which only the memory is known."""
+    """An accelerator of which only the memory is known: the rest is a recent NVIDIA GPU's."""
     return Accelerator(
         id="",
         name="an accelerator of your own",
@@ -107,8 +116,9 @@ def custom(total_bytes: int) -> Accelerator:
         total_bytes=total_bytes,
         total_is_measured=True,
         total_range_bytes=(total_bytes, total_bytes),
-        compute_capability=None,
+        compute_capability=ASSUMED_CAPABILITY,
         accelerators_per_node=None,
         source="your own figure",
-        multiprocessors=H100_MULTIPROCESSORS,
+        multiprocessors=ASSUMED_MULTIPROCESSORS,
+        is_assumed_generation=True,
     )

@@ -21,8 +21,8 @@ from pycore.sizing.kv_cache import KVPool, kv_pool
 from pycore.sizing.ledger import Basis, Ledger
 from pycore.units import ceil_div
 
-# What a GPU is taken for whose compute capability is not known.
-HOPPER: Final = (9, 0)
+# For none of NVIDIA's rules.
+NO_CAPABILITY: Final = (0, 0)
 BLACKWELL_MAJOR: Final = 10
 
 
@@ -92,7 +92,8 @@ def pool_of(deployment: Deployment) -> KVPool:
         deployment.model,
         CacheSettings(
             dtype=settings.dtype,
-            compute_capability=deployment.accelerator.compute_capability or HOPPER,
+            compute_capability=deployment.accelerator.compute_capability or NO_CAPABILITY,
+            cdna_generation=deployment.accelerator.cdna_generation,
             max_model_len=settings.max_model_len,
             tensor_parallel_size=scenario.tensor_parallel_size,
             decode_context_parallel_size=scenario.decode_context_parallel_size,

@@ -42,6 +42,32 @@ def assumed_memory(deployment: Deployment) -> Note | None:
     )
 
 
+def assumed_generation(deployment: Deployment) -> Note | None:
+    """A GPU of which only the memory was given."""
+    if not deployment.accelerator.is_assumed_generation:
+        return None
+    return note(
+        "assumed_generation",
+        "Of this GPU only the memory is given. All else is taken to be an H100's (NVIDIA's Hopper, "
+        "compute capability 9.0, 132 multiprocessors), and on that rest: which attention kernels "
+        "serve the model, the tokens of a block, how quantised weights and experts are laid out, "
+        "and what NCCL and the sampler take.",
+    )
+
+
+def rocm_kernels(deployment: Deployment) -> Note | None:
+    """A GPU of AMD's, whose kernels depend on a switch that no request has."""
+    accelerator = deployment.accelerator
+    if accelerator.vendor != "AMD":
+        return None
+    return note(
+        "rocm_kernels",
+        "The attention kernels, and with them the tokens of a block, are those that vLLM 0.33 "
+        f"picks on {accelerator.name} with AITER installed and not switched on, as in its image: "
+        "VLLM_ROCM_USE_AITER=1 takes others.",
+    )
+
+
 def defaulted_fields(deployment: Deployment) -> Note | None:
     """Fields that the config leaves out, where their defaults say something."""
     decisive = {
@@ -173,6 +199,8 @@ def checkpoint_note(deployment: Deployment) -> Note | None:
 
 TELLERS: Final[tuple[Callable[[Deployment], Note | None], ...]] = (
     assumed_memory,
+    assumed_generation,
+    rocm_kernels,
     defaulted_fields,
     overrides_without_effect,
     quantization_ignored,

@@ -28,6 +28,8 @@ class Backend:
     name: str
     block_sizes: tuple[int, ...]
     """Any multiple of one of these will do."""
+    preferred_block_size: int | None = None
+    """What the engine takes where no other backend has a say; None: as usual."""
 
     def reads(self, block_size: int) -> bool:
         """Whether blocks of that many tokens can be read."""
@@ -76,12 +78,14 @@ def _flashinfer(needs: AttentionNeeds, gpu: Capability) -> bool:
     )
 
 
-def _triton(needs: AttentionNeeds, _: Capability) -> bool:
+def triton_serves(needs: AttentionNeeds, _: Capability) -> bool:
+    """Triton's kernels: every format but TurboQuant's and nvfp4."""
     formats = (*HIGH_PRECISION, *FP8, *PER_TOKEN_HEAD_BITS)
     return needs.head_size >= 32 and needs.kv_cache_dtype in formats and not needs.use_dcp
 
 
-def _turboquant(needs: AttentionNeeds, _: Capability) -> bool:
+def turboquant_serves(needs: AttentionNeeds, _: Capability) -> bool:
+    """TurboQuant's formats, of layers without window or sink."""
     return (
         needs.kv_cache_dtype in TURBOQUANT_BITS
         and is_half_precision(needs)
@@ -114,7 +118,8 @@ def _flashinfer_mla(needs: AttentionNeeds, _: Capability) -> bool:
     return _whole_elements(needs) and needs.qk_nope_head_dim in (64, 128, 192)
 
 
-def _latent(needs: AttentionNeeds, _: Capability) -> bool:
+def latent_serves(needs: AttentionNeeds, _: Capability) -> bool:
+    """Any latent vector of whole elements in half precision."""
     return _whole_elements(needs)
 
 
@@ -156,7 +161,7 @@ def _diffkv_flash_attn(needs: AttentionNeeds, gpu: Capability) -> bool:
     return is_half_precision(needs) and needs.kv_cache_dtype in (*HIGH_PRECISION, *quantized)
 
 
-def _compressed(needs: AttentionNeeds, _: Capability) -> bool:
+def compressed_serves(needs: AttentionNeeds, _: Capability) -> bool:
     """DeepSeek-V4 packs its vectors in fp8, whichever way it is asked for."""
     return needs.kv_cache_dtype == "auto" or needs.kv_cache_dtype.startswith("fp8")
 
@@ -166,8 +171,8 @@ Candidates = Sequence[tuple[Backend, Serves]]
 GROUPED: Final[Candidates] = (
     (FLASH_ATTN, flash_attn_serves),
     (FLASHINFER, _flashinfer),
-    (TRITON_ATTN, _triton),
-    (TURBOQUANT, _turboquant),
+    (TRITON_ATTN, triton_serves),
+    (TURBOQUANT, turboquant_serves),
 )
 GROUPED_WIDE: Final[Candidates] = ((WIDE_FLASH_ATTN, flash_attn_serves), *GROUPED[1:])
 GROUPED_BLACKWELL: Final[Candidates] = (GROUPED[1], GROUPED[0], *GROUPED[2:])
@@ -178,12 +183,12 @@ DIFFERING_WIDTHS: Final[dict[int, Candidates]] = {
     10: ((FLASH_ATTN_DIFFKV, _diffkv_flash_attn),),
 }
 LATENT: Final[dict[int, Candidates]] = {
-    9: ((FLASH_ATTN_MLA, _flash_attn_mla), (FLASHMLA, _latent), (TRITON_MLA, _latent)),
+    9: ((FLASH_ATTN_MLA, _flash_attn_mla), (FLASHMLA, latent_serves), (TRITON_MLA, latent_serves)),
     10: (
         (FLASHINFER_MLA, _flashinfer_mla),
-        (CUTLASS_MLA, _latent),
-        (FLASHMLA, _latent),
-        (TRITON_MLA, _latent),
+        (CUTLASS_MLA, latent_serves),
+        (FLASHMLA, latent_serves),
+        (TRITON_MLA, latent_serves),
     ),
 }
 SPARSE_LATENT: Final[dict[int, Candidates]] = {
@@ -202,13 +207,13 @@ def candidates(needs: AttentionNeeds, gpu: Capability) -> Candidates:
         case "grouped":
             return _grouped(needs, gpu)
         case "differing_widths":
-            return DIFFERING_WIDTHS.get(gpu[0], ((TRITON_ATTN_DIFFKV, _triton),))
+            return DIFFERING_WIDTHS.get(gpu[0], ((TRITON_ATTN_DIFFKV, triton_serves),))
         case "latent":
-            return LATENT.get(gpu[0], ((TRITON_MLA, _latent),))
+            return LATENT.get(gpu[0], ((TRITON_MLA, latent_serves),))
         case "sparse_latent":
             return SPARSE_LATENT.get(gpu[0], ())
         case "compressed":
-            return ((COMPRESSED, _compressed),)
+            return ((COMPRESSED, compressed_serves),)
 
 
 def _grouped(needs: AttentionNeeds, gpu: Capability) -> Candidates:
@@ -228,4 +233,4 @@ def _grouped(needs: AttentionNeeds, gpu: Capability) -> Candidates:
             both = TRITON_FLASHINFER
             return ((both, _triton_flashinfer), *order) if needs.use_mm_prefix else order
         case _:
-            return ((TRITON_ATTN, _triton),) if needs.uneven_heads else GROUPED
+            return ((TRITON_ATTN, triton_serves),) if needs.uneven_heads else GROUPED

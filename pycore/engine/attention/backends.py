@@ -25,6 +25,7 @@ from pycore.engine.attention.backend_rules import (
     candidates,
 )
 from pycore.engine.attention.needs import AttentionNeeds, Capability
+from pycore.engine.attention.rocm import rocm_candidates
 from pycore.engine.kv.dtypes import is_quantized
 from pycore.errors import NapkinError
 
@@ -49,19 +50,24 @@ class CacheNotReadError(NoAttentionBackendError):
         self.backend = backend
 
 
-def choose_backend(needs: AttentionNeeds, gpu: Capability, block_size: int | None) -> Backend:
+def choose_backend(
+    needs: AttentionNeeds, gpu: Capability, block_size: int | None, cdna_generation: int = 0
+) -> Backend:
     """The engine's backend for this layer; a block size that was asked for rules out the others.
 
-    Triton's kernels are picked for fp8 caches on any GPU, and then stop where it has no fp8.
+    Triton's kernels are picked for fp8 caches on any GPU, and then stop where NVIDIA's has no fp8.
+    AMD's GPUs have a generation of CDNA.
     Source: vLLM 0.33.0, platforms/cuda.py, get_attn_backend_cls; v1/attention/backends,
     TritonAttentionImpl and TritonMLAImpl.
     """
-    for backend, serves in candidates(needs, gpu):
+    order = rocm_candidates(needs, cdna_generation) if cdna_generation else candidates(needs, gpu)
+    for backend, serves in order:
         if (block_size is None or backend.reads(block_size)) and serves(needs, gpu):
             if (
                 backend in TRITON
                 and needs.kv_cache_dtype.startswith("fp8")
                 and gpu < FIRST_WITH_FP8
+                and not cdna_generation
             ):
                 raise CacheNotReadError(needs, backend)
             return backend
@@ -71,9 +77,12 @@ def choose_backend(needs: AttentionNeeds, gpu: Capability, block_size: int | Non
 def common_block_size(backends: Iterable[Backend]) -> int:
     """Tokens of a block that every backend of the model reads: 16, or the fewest that do.
 
+    A backend that is alone may prefer others.
     Source: vLLM 0.33.0, platforms/interface.py, _preferred_block_size_for_backends.
     """
     distinct = list(dict.fromkeys(backends))
+    if len(distinct) == 1 and distinct[0].preferred_block_size is not None:
+        return distinct[0].preferred_block_size
     if all(backend.reads(DEFAULT_BLOCK_SIZE) for backend in distinct):
         return DEFAULT_BLOCK_SIZE
     sizes = itertools.product(*(backend.block_sizes for backend in distinct))

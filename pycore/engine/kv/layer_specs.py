@@ -21,6 +21,7 @@ from pycore.engine.attention.backends import (
     kv_cache_dtype_of,
     share_a_layout,
 )
+from pycore.engine.attention.rocm import ROCM_INDEXER
 from pycore.engine.cache_settings import Blocks, CacheSettings
 from pycore.engine.kv.dtypes import TURBOQUANT_BITS
 from pycore.engine.kv.hybrid_blocks import align_hybrid_block_size, mixed_precision_block_size
@@ -135,12 +136,14 @@ def with_backends(runs: Sequence[Run], settings: CacheSettings) -> tuple[list[Ru
             resolved.append(run)
             continue
         asks = replace(needs, uneven_heads=len(widths) > 1)
-        backend = choose_backend(asks, settings.compute_capability, settings.block_size)
+        backend = choose_backend(
+            asks, settings.compute_capability, settings.block_size, settings.cdna_generation
+        )
         dtype = kv_cache_dtype_of(backend, run.kv_cache_dtype)
         resolved.append(Run(run.mixer, run.num_layers_by_stage, dtype))
         backends.append(backend)
         if isinstance(run.mixer, LatentAttention) and run.mixer.indexer:
-            backends.append(INDEXER)
+            backends.append(ROCM_INDEXER if settings.cdna_generation else INDEXER)
         if isinstance(run.mixer, FullAttention) and run.mixer.block_indexer:
             backends.append(BLOCK_SPARSE)
         if not share_a_layout(backends, settings.compute_capability):

@@ -1,6 +1,7 @@
 """What vLLM refuses of a model's KV cache, before any memory is looked at, in its own words.
 
-Source: vLLM 0.33.0, platforms/cuda.py (get_attn_backend_cls) and v1/core/kv_cache_planning.py.
+Source: vLLM 0.33.0, platforms/cuda.py and rocm.py
+(get_attn_backend_cls) and v1/core/kv_cache_planning.py.
 """
 
 from typing import Final
@@ -23,9 +24,10 @@ def cache_refusal(
     if isinstance(error, CacheNotReadError):
         return not_read(error, accelerator)
     needs = error.needs
+    platform = "rocm" if accelerator.vendor == "AMD" else "cuda"
     return Refusal(
         "no_attention_backend",
-        "ValueError: No valid attention backend found for cuda with AttentionSelectorConfig("
+        f"ValueError: No valid attention backend found for {platform} with AttentionSelectorConfig("
         f"head_size={needs.head_size}, dtype=torch.{needs.dtype}, "
         f"kv_cache_dtype={needs.kv_cache_dtype}, block_size=None, "
         f"use_mla={needs.kind in ('latent', 'sparse_latent')}, has_sink={needs.has_sink}, "

@@ -104,8 +104,8 @@ def given_up(quantization: Quantization, settings: Settings) -> str | None:
 
 
 def too_old(quantization: Quantization, model: Model, accelerator: Accelerator) -> str | None:
-    """A GPU that the method's kernels do not run on."""
-    if accelerator.compute_capability is None:
+    """A GPU that the method's kernels do not run on; one whose generation is assumed may do."""
+    if accelerator.compute_capability is None or accelerator.is_assumed_generation:
         return None
     major, minor = accelerator.compute_capability
     current = 10 * major + minor
