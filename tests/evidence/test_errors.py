@@ -320,7 +320,7 @@ def test_an_allocation_that_failed_is_told_by_where_it_failed() -> None:
     laid_out = loaded + "Available KV cache memory: 5.63 GiB\n"
     captured = laid_out + "Graph capturing finished in 20 secs, took 1.25 GiB\n"
     words = {
-        failure: "before the model was loaded",
+        failure: "at a time that the text does not tell",
         loaded + failure: "profiling run",
         laid_out + failure: "CUDA graphs were captured",
         captured + failure: "warm-up",
@@ -330,6 +330,111 @@ def test_an_allocation_that_failed_is_told_by_where_it_failed() -> None:
         assert word in first_error(text)["why"]
     assert changed(loaded + failure)[:2] == ["max_num_batched_tokens", "max_num_seqs"]
     assert changed(laid_out + failure)[0] == "gpu_memory_utilization"
+
+
+FULL = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 786.00 MiB. GPU 0 has a total "
+    "capacity of 79.11 GiB of which 140.75 MiB is free. Including non-PyTorch memory, this process "
+    "has 78.96 GiB memory in use. Of the allocated memory 77.21 GiB is allocated by PyTorch, and "
+    "275.38 MiB is reserved by PyTorch but unallocated.\n"
+)
+
+
+def test_what_was_allocated_tells_whether_the_weights_were_there() -> None:
+    """77.21 GiB are more than the weights: no raise of the utilisation is a cure of that."""
+    error = first_error(FULL, max_model_len=8192)
+    assert "after the weights were loaded" in error["why"]
+    assert "77.21 GiB; the weights that Napkin sizes are 65.74 GiB" in error["why"]
+    fields = [field for remedy in error["remedies"] for field in remedy["changes"]]
+    assert fields == [
+        "gpu_memory_utilization",
+        "max_num_seqs",
+        "max_num_batched_tokens",
+        "tensor_parallel_size",
+    ]
+    assert error["remedies"][0]["changes"]["gpu_memory_utilization"] < 0.92
+    loading = FULL.replace("77.21", "43.07").replace("78.96", "44.10")
+    error = first_error(loading, max_model_len=8192)
+    assert "while the weights were loaded" in error["why"]
+    assert "34.87 GiB were held by other processes" in error["why"]
+    fields = [field for remedy in error["remedies"] for field in remedy["changes"]]
+    assert fields == ["quantization", "tensor_parallel_size"]
+
+
+FRAME = (
+    '(EngineCore pid=7) ERROR 07-01 12:00:00 [core.py:708]   File "gpu_worker.py", line 1, in {}\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("frames", "words"),
+    [
+        (["load_model", "load_weights"], "while the weights were loaded"),
+        (["determine_available_memory", "profile_run", "_dummy_sampler_run"], "profiling run"),
+        (["initialize_from_config", "initialize_kv_cache"], "while the KV cache was laid out"),
+        (["compile_or_warm_up_model", "capture_model"], "CUDA graphs were captured"),
+        (["compile_or_warm_up_model", "kernel_warmup"], "in the warm-up"),
+        (["run_busy_loop", "_process_engine_step", "execute_model"], "while serving"),
+        (["profile_num_available_blocks", "execute_model"], "profiling run"),
+    ],
+)
+def test_a_traceback_tells_when_memory_ran_out(frames: list[str], words: str) -> None:
+    """By the frames of the process that failed, whatever others print between them."""
+    other = FRAME.replace("pid=7", "pid=8").format("load_model")
+    text = "Traceback (most recent call last):\n" + "".join(
+        FRAME.format(frame) + other for frame in frames
+    )
+    error = first_error(text + "(EngineCore pid=7) " + FULL)
+    assert words in error["why"]
+
+
+def test_the_traceback_below_a_headline_tells_when() -> None:
+    """Reports open with the error, and quote the log after it."""
+    text = FULL + FRAME.format("profile_run") + "(EngineCore pid=7) " + FULL
+    errors = check(text, **R1)["errors"]
+    assert len(errors) == 1
+    assert "in the profiling run" in errors[0]["why"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        (
+            "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 224.00 MiB (GPU 0; "
+            "23.69 GiB total capacity; 20.33 GiB already allocated; 126.81 MiB free; 20.40 GiB "
+            "reserved in total by PyTorch)"
+        ),
+        (
+            "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 224.00 MiB. GPU 0 "
+            "has a total capacty of 23.69 GiB of which 126.81 MiB is free. Process 4183 has 23.50 "
+            "GiB memory in use. Of the allocated memory 20.33 GiB is allocated by PyTorch"
+        ),
+    ],
+)
+def test_older_words_for_an_allocation_are_read(line: str) -> None:
+    """PyTorch 1.13 and 2.1."""
+    why = first_error(line)["why"]
+    assert "224.00 MiB were asked for" in why
+    assert "126.81 MiB of 23.69 GiB were free" in why
+    assert "held 20.33 GiB" in why
+
+
+def test_the_engines_own_advice_comes_first_and_new_gpus_last() -> None:
+    """A refusal names the length that fits; it is a cure whatever the scenario beside it is."""
+    text = (
+        "ValueError: To serve at least one request with the model's max seq len (131072), (40.0 GiB "
+        "KV cache is needed, which is larger than the available KV cache memory (5.63 GiB). Based "
+        "on the available memory, the estimated maximum model length is 18448. Try"
+    )
+    for request in ({}, {"model": "qwen3-32b", "tensor_parallel_size": 1}, {"model": "phi-4"}):
+        remedies = first_error(text, **request)["remedies"]
+        assert remedies[0]["changes"] == {"max_model_len": 18_448}
+        grown = [
+            set(remedy["changes"]) & {"tensor_parallel_size", "pipeline_parallel_size"} != set()
+            for remedy in remedies
+        ]
+        assert grown == sorted(grown)
+        assert sum(grown) <= 1
 
 
 def changed(text: str) -> list[str]:

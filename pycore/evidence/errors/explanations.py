@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from pycore.decide.knobs import Change
-from pycore.decide.remedies import remedy_of
+from pycore.decide.remedies import adds_gpus, remedy_of
 from pycore.engine.refusals.refusal import Remedy
 from pycore.errors import InvalidRequest
 from pycore.evidence.errors import container, memory, shape
@@ -18,6 +18,8 @@ from pycore.sizing.result import SizeResult
 from pycore.sizing.size import size
 
 MOST_REMEDIES: Final = 4
+# Once more GPUs have cured it, still more of them are no cheaper.
+MOST_GROWN: Final = 1
 # Errors that no memory has a part in: their cure is one even where memory stops it next.
 RULES: Final = frozenset(item.kind for item in SHAPE)
 TELLERS: Final[Mapping[str, Teller]] = {**memory.TELLERS, **shape.TELLERS, **container.TELLERS}
@@ -75,15 +77,27 @@ def explanation(situation: Situation) -> Explanation:
 
 
 def remedies(situation: Situation, story: Story) -> Iterator[Remedy]:
-    """The changes that cure it: those of the scenario that do, then those elsewhere."""
-    found = 0
+    """The changes that cure it, those without new GPUs first; then what is done elsewhere."""
+    found: list[Remedy] = []
+    grown: list[Remedy] = []
+    if story.advised is not None:
+        found.append(attempt(situation, story.advised) or outcome_unknown(story.advised))
     for change in story.changes:
+        adds = adds_gpus(situation.scenario, change)
+        if len(grown if adds else found) == (MOST_GROWN if adds else MOST_REMEDIES):
+            continue
         cure = attempt(situation, change)
-        if cure is not None and found < MOST_REMEDIES:
-            found += 1
-            yield cure
+        if cure is not None:
+            (grown if adds else found).append(cure)
+    yield from found
+    yield from grown
     for label in story.elsewhere:
         yield Remedy(label, {})
+
+
+def outcome_unknown(change: Change) -> Remedy:
+    """A change whose outcome cannot be told."""
+    return Remedy(change.label, change.changes)
 
 
 def attempt(situation: Situation, change: Change) -> Remedy | None:
@@ -93,7 +107,7 @@ def attempt(situation: Situation, change: Change) -> Remedy | None:
     stop it; any other error only once it starts. Without a sizing nothing can be tried.
     """
     if situation.result is None:
-        return Remedy(change.label, change.changes)
+        return outcome_unknown(change)
     quiet = replace(situation.scenario, figures=False)
     if MOVES_WEIGHTS.intersection(change.changes):
         # A pool that was given does not tell what is left beside other weights.

@@ -6,19 +6,16 @@ from typing import Final
 
 from pycore.decide.knobs import Change, single
 from pycore.decide.remedies import length_changes
-from pycore.evidence.errors.room import changes_at, fewer_sequences, lower_utilization, more_room
+from pycore.evidence.errors.out_of_memory import out_of_memory
+from pycore.evidence.errors.room import (
+    fewer_sequences,
+    fewer_tokens,
+    lower_utilization,
+    more_room,
+)
 from pycore.evidence.errors.story import Situation, Story, Teller
 from pycore.evidence.reading.numbers import gib_text, parse_number
 from pycore.units import GIB, KIB
-
-STAGES: Final = {
-    "starting": "before the model was loaded",
-    "loading": "while the weights were loaded",
-    "profiling": "in the profiling run, before the KV cache was laid out",
-    "capturing": "while CUDA graphs were captured, after the KV cache was laid out",
-    "warming up": "in the warm-up that follows CUDA graphs",
-    "serving": "while serving",
-}
 
 
 def free_memory(situation: Situation) -> Story:
@@ -54,7 +51,7 @@ def no_pool(situation: Situation) -> Story:
     return Story(
         "Weights and activations take the whole budget: no block of KV cache fits.",
         " ".join(parts),
-        tuple(more_room(situation)),
+        (*more_room(situation), fewer_sequences(situation), fewer_tokens(situation)),
     )
 
 
@@ -88,8 +85,18 @@ def pool_too_small(situation: Situation) -> Story:
     return Story(
         "The engine starts only if one request of the longest allowed length fits into its pool.",
         why,
-        tuple(shorter(situation, estimate)),
+        tuple(less_need(situation, estimate)),
+        advised=single("max_model_len", estimate, f"--max-model-len {estimate}")
+        if estimate
+        else None,
     )
+
+
+def less_need(situation: Situation, estimate: int | None) -> Iterator[Change]:
+    """Shorter requests where the engine named no length, then more room."""
+    if not estimate and situation.result is not None:
+        yield from length_changes(situation.result)
+    yield from more_room(situation)
 
 
 def room_for(needed: float, available: float, length: int, estimate: int) -> str:
@@ -101,15 +108,6 @@ def room_for(needed: float, available: float, length: int, estimate: int) -> str
     if abs(per_token * estimate - available * GIB) <= 0.05 * available * GIB:
         return f"At {per_token / KIB:,.1f} KiB a token that is room for about {estimate:,}."
     return f"That is room for about {estimate:,}: a part of it is claimed whatever the length."
-
-
-def shorter(situation: Situation, estimate: int | None) -> Iterator[Change]:
-    """Just what fits, then more room or less need of it."""
-    if estimate:
-        yield single("max_model_len", estimate, f"--max-model-len {estimate}")
-    elif situation.result is not None:
-        yield from length_changes(situation.result)
-    yield from more_room(situation)
 
 
 def auto_fit(situation: Situation) -> Story:
@@ -147,29 +145,6 @@ def warm_up(situation: Situation) -> Story:
         "beyond it; that was not enough.",
         why,
         (fewer_sequences(situation), lower_utilization(situation)),
-    )
-
-
-def out_of_memory(situation: Situation) -> Story:
-    """An allocation that failed; where tells what to lower."""
-    stage = situation.error.stage
-    wanted = f"{situation.number(0)} {situation.number(1)}".strip()
-    why = f"It happened {STAGES[stage]}."
-    if wanted:
-        why = f"{wanted} were asked for {STAGES[stage]}"
-        free = situation.number(3)
-        why += (
-            f"; {free} {situation.number(4)} of {situation.number(2)} GiB were free."
-            if free
-            else "."
-        )
-    return Story(
-        "The GPU has no room for one more allocation of this size.",
-        why,
-        changes_at(situation, stage),
-        ("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, if much is reserved and not used",)
-        if stage == "serving"
-        else (),
     )
 
 

@@ -1,4 +1,4 @@
-"""Changes that leave more room, by how far a start had come when it ran out."""
+"""Changes that leave more room."""
 
 from collections.abc import Iterator
 
@@ -56,21 +56,3 @@ def wider(situation: Situation) -> tuple[Change, ...]:
     """Twice the ranks."""
     ranks = situation.scenario.tensor_parallel_size * 2
     return (single("tensor_parallel_size", ranks, f"TP {ranks}"),)
-
-
-def changes_at(situation: Situation, stage: str) -> tuple[Change, ...]:
-    """What gives room at each part of a start."""
-    eager = single("enforce_eager", value=True, label="--enforce-eager")
-    match stage:
-        case "starting" | "loading":
-            return tuple(more_room(situation))
-        case "profiling":
-            return (fewer_tokens(situation), fewer_sequences(situation), *wider(situation))
-        case "capturing":
-            return (lower_utilization(situation), fewer_sequences(situation), eager)
-        case _:
-            return (
-                lower_utilization(situation),
-                fewer_sequences(situation),
-                fewer_tokens(situation),
-            )

@@ -34,9 +34,11 @@ class Story:
     meaning: str
     why: str = ""
     changes: tuple[Change, ...] = ()
-    """Changes of the scenario; only those that cure it are offered."""
+    """Changes of the scenario, cheapest first; only those that cure it are offered."""
     elsewhere: tuple[str, ...] = ()
     """What to do outside the scenario, cheapest first."""
+    advised: Change | None = None
+    """The change that the engine's own words name: a cure whatever the sizing says of it."""
 
 
 Teller = Callable[[Situation], Story]

@@ -11,6 +11,7 @@ from typing import Final
 from pycore.evidence.reading import lines
 from pycore.evidence.reading.bench import read_bench
 from pycore.evidence.reading.counters import read_counters
+from pycore.evidence.reading.frames import read_frame
 from pycore.evidence.reading.lines import Line, relevant_lines, segments
 from pycore.evidence.reading.logs import read_log, start_mark
 from pycore.evidence.reading.metrics import read_metrics
@@ -27,6 +28,7 @@ OF_A_START: Final = lines.LOG | lines.START
 MANY_STARTS: Final = 8
 READERS: Final[tuple[tuple[int, Reader], ...]] = (
     (lines.LOG, read_log),
+    (lines.FRAMES, read_frame),
     (lines.ERRORS, read_errors),
     (lines.METRICS, read_metrics),
     (lines.BENCH, read_bench),

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from pycore.evidence.reading.frames import ANCHORS as FRAME_ANCHORS
 from pycore.evidence.reading.segments import Segment
 from pycore.evidence.reading.workers import Process, processes
 
@@ -23,6 +24,7 @@ BENCH: Final = 16
 ACCELERATORS: Final = 32
 COUNTERS: Final = 64
 START: Final = 128
+FRAMES: Final = 256
 
 # Every line that any reader wants has one of these in it. Longer ones are found faster, so they
 # are as long as every wording allows.
@@ -38,6 +40,7 @@ ANCHORS_BY_SUBJECT: Final = (
     *((anchor, LOG) for anchor in ("  model   ", "default args", "Namespace(", "server_args")),
     *((anchor, LOG) for anchor in ("vllm serve", "api_server", "device_name=")),
     *((anchor, LOG) for anchor in ("startup complete", "equivalent to")),
+    *((anchor, LOG) for anchor in ("Starting to load", "Loading safetensors")),
     *((anchor, ACCELERATORS) for anchor in ("NVIDIA", "GeForce", "Tesla ", "Product Name")),
     *((anchor, ACCELERATORS) for anchor in ("Instinct", "Gpu  ", "MiB")),
     ("GPU", ACCELERATORS | ERRORS),
@@ -66,6 +69,7 @@ ANCHORS_BY_SUBJECT: Final = (
     *((anchor, ERRORS) for anchor in ("probe failed", "CrashLoopBackOff", "preempted by")),
     *((anchor, ERRORS) for anchor in ("Insufficient nvidia", "Insufficient amd")),
     ("total_num_kv_heads", ERRORS),
+    *((anchor, FRAMES) for anchor in FRAME_ANCHORS),
 )
 ANCHORS: Final = tuple(anchor for anchor, _ in ANCHORS_BY_SUBJECT)
 

@@ -91,8 +91,10 @@ class Sighting:
     line: int
     text: str
     numbers: tuple[str, ...]
+    words: str
+    """All that follows on its line."""
     stage: str
-    """How far the start had come."""
+    """How far the start had come; empty where nothing tells."""
     start: int
     """In which start of the engine, counted from 1."""
 
@@ -107,7 +109,8 @@ class Start:
     """The lines with which an engine begins that were seen."""
     places: set[str] = field(default_factory=set)
     """Every rank that printed something, or was assigned a place."""
-    stage: str = "starting"
+    stage: str = ""
+    """How far it has come; empty as long as nothing has told."""
 
     def add(self, reading: Reading) -> None:
         """Keep a reading, or what follows from it and an earlier one of the same rank."""
@@ -155,6 +158,8 @@ class Findings:
     accelerators: dict[int, Accelerators] = field(default_factory=dict)
     current_accelerator: int = -1
     links: dict[tuple[int, int], str] = field(default_factory=dict)
+    traced: dict[tuple[str, str], str] = field(default_factory=dict)
+    """Of each process the part of a start that its latest traceback names."""
     buckets: dict[str, dict[float, dict[str, float]]] = field(default_factory=dict)
     """Of each histogram: edge → series → count."""
 
@@ -171,6 +176,7 @@ class Findings:
             self.num_starts += 1
             self.starts[source] = start = Start()
         start.marks.add(mark)
+        start.stage = start.stage or "starting"
 
     def readings(self, figure: str) -> list[Reading]:
         """Every rank's reading of a figure, servers told apart where there are several."""

@@ -6,14 +6,17 @@ and huggingface_hub as public threads quote them.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
+from pycore.evidence.reading.frames import stage_of
 from pycore.evidence.reading.numbers import NUMBER as N
 from pycore.evidence.reading.readings import ErrorKind, Findings, Sighting
 from pycore.evidence.reading.segments import Segment
 
 W: Final = r"(\d{1,9})"
+LONGEST_WORDS: Final = 1500
+MOST_OF_A_KIND: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +65,7 @@ MEMORY: Final = (
     wording(
         "out_of_memory",
         "out of memory. Tried",
-        rf"(?:CUDA|HIP) out of memory\. Tried to allocate {N} (KiB|MiB|GiB)"
-        rf"(?:.{{0,40}}total capacity of {N} GiB of which {N} (KiB|MiB|GiB) is free)?",
+        rf"(?:CUDA|HIP|XPU) out of memory\. Tried to allocate {N} (bytes|KiB|MiB|GiB)",
     ),
     wording("out_of_memory", "CUDA error: out of memory"),
     wording(
@@ -206,23 +208,31 @@ def read_errors(segment: Segment, findings: Findings) -> bool:
 def note(segment: Segment, findings: Findings, kind: ErrorKind, match: re.Match[str]) -> None:
     """Note an error once, however many ranks and tracebacks repeat it."""
     findings.kinds[kind] += 1
-    stage = findings.start(segment.source).stage
-    numbers = tuple(group or "" for group in match.groups())
-    seen = (kind, findings.num_starts)
-    if any(
-        (error.kind, error.start) == seen and error.numbers == numbers for error in findings.errors
-    ):
-        return
-    # A kind that repeats with ever other numbers says nothing new.
-    if findings.kinds[kind] > 100:
-        return
-    findings.errors.append(
-        Sighting(
-            kind,
-            segment.number,
-            segment.text[max(0, match.start() - 80) : match.end() + 160],
-            numbers,
-            stage,
-            findings.num_starts,
-        )
+    stage = stage_of(segment, findings)
+    sighting = Sighting(
+        kind,
+        segment.number,
+        segment.text[max(0, match.start() - 80) : match.end() + 160],
+        tuple(group or "" for group in match.groups()),
+        segment.text[match.start() : match.start() + LONGEST_WORDS],
+        stage,
+        findings.num_starts,
     )
+    for index, before in enumerate(findings.errors):
+        if is_same(before, sighting):
+            # A headline may stand above the traceback that tells where it happened.
+            if stage and not before.stage:
+                findings.errors[index] = replace(before, stage=stage)
+            return
+    # A kind that repeats with ever other numbers says nothing new.
+    if findings.kinds[kind] <= MOST_OF_A_KIND:
+        findings.errors.append(sighting)
+
+
+def is_same(before: Sighting, after: Sighting) -> bool:
+    """Whether two lines tell of one error: ranks that ran out together differ in what was free."""
+    if (before.kind, before.start) != (after.kind, after.start):
+        return False
+    if before.numbers == after.numbers:
+        return True
+    return before.kind == "out_of_memory" and before.stage == after.stage
