@@ -18,6 +18,10 @@ TARGET = STATIC / "contract.d.ts"
 ROOTS = (
     ("pycore.scenario", "Scenario"),
     ("pycore.sizing.size", "SizeResult"),
+    ("pycore.decide.knobs", "Knobs"),
+    ("pycore.decide.frontier", "Frontier"),
+    ("pycore.ask", "ModelRead"),
+    ("pycore.ask", "Catalogue"),
     ("pycore.evidence.check_run", "CheckRun"),
     ("pycore.evidence.watching.watch", "Watch"),
 )

@@ -8,6 +8,7 @@ from typing import Final
 
 import pycore
 from pycore.bridge import answer
+from pycore.errors import Reason
 
 USAGE: Final = """\
 usage: {name} < requests.jsonl
@@ -65,7 +66,7 @@ def answer_line(line: bytes) -> str:
         return failure("internal_error", f"Napkin itself failed: {error!r}")
 
 
-def failure(reason: str, message: str) -> str:
+def failure(reason: Reason, message: str) -> str:
     """A failure of the whole line."""
     told = {"field": "request", "reason": reason, "message": message}
     return json.dumps({"ok": False, "failure": told}, separators=(",", ":"))

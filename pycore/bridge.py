@@ -72,7 +72,7 @@ def answer_object(text: str) -> dict[str, object]:
 
 
 def failure(error: InvalidRequest) -> dict[str, object]:
-    """A failure as the contract has it."""
+    """A failure as the contract has it; without choices where there are none."""
     told: dict[str, object] = {
         "field": error.field,
         "reason": error.reason,

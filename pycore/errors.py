@@ -11,6 +11,22 @@ A deployment that would not start is *not* an error: it is a result whose verdic
 """
 
 from collections.abc import Sequence
+from typing import Literal
+
+Reason = Literal[
+    "not_json",
+    "unknown_field",
+    "repeated_key",
+    "missing",
+    "conflict",
+    "wrong_type",
+    "out_of_range",
+    "unknown_choice",
+    "engine_figures_unknown",
+    "unsupported_architecture",
+    "unsupported_quantization",
+    "internal_error",
+]
 
 
 class NapkinError(Exception):
@@ -21,10 +37,12 @@ class InvalidRequest(NapkinError):
     """A request that cannot be read.
 
     ``field`` is the request's key, or a path such as ``config.num_attention_heads``;
-    ``reason`` a stable word for programs; ``message`` a sentence for people.
+    ``reason`` one word for programs; ``message`` a sentence for people.
     """
 
-    def __init__(self, field: str, reason: str, message: str, choices: Sequence[str] = ()) -> None:
+    def __init__(
+        self, field: str, reason: Reason, message: str, choices: Sequence[str] = ()
+    ) -> None:
         super().__init__(message)
         self.field = field
         self.reason = reason

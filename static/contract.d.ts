@@ -98,9 +98,9 @@ export interface SizeResult {
   verdict: "fits" | "tight" | "refused" | "does_not_fit";
   /** Whether the engine starts. */
   starts: boolean;
-  /** Why the verdict is what it is: a kind, and the numbers that decided. */
+  /** Why the verdict is what it is: a kind (see below), and the numbers that decided. */
   reason: Record<string, unknown>;
-  /** Why the engine would not start, each in its own words, with what would cure it. */
+  /** Why the engine would not start, each in its own words, with single changes that cure it. */
   refusals: Refusal[];
   /** The model's name, or its class where only a config was given. */
   model_name: string;
@@ -130,7 +130,7 @@ export interface SizeResult {
   non_torch_bytes: number | null;
   /** What is left for the KV cache on the stage that has least [bytes]. */
   available_kv_cache_bytes: number | null;
-  /** What one more token of a long request takes on each GPU [bytes]. */
+  /** What one more token of a long request takes on each GPU; an average, so not always whole [bytes]. */
   kv_cache_bytes_per_token_per_rank: number | number | null;
   /** Tokens of one KV block. */
   block_size: number | null;
@@ -152,7 +152,7 @@ export interface SizeResult {
   longest_request_tokens: number | null;
   /** Requests of input_tokens + output_tokens that one replica holds at once, no more than max_num_seqs. */
   max_concurrency_for_workload: number | null;
-  /** The range, low and high, of every estimated figure and of what follows from it. */
+  /** The range, low and high, of every estimated figure and of what follows from it, by its name. */
   bounds: Record<string, [number, number]>;
   /** One GPU of each pipeline stage, in the parts that a bar is drawn from. */
   memory_by_stage: StageBar[];
@@ -162,12 +162,66 @@ export interface SizeResult {
   defaulted: Record<string, unknown>;
   /** What every choice that was left to the engine became. */
   chosen: Record<string, unknown>;
-  /** What a reader should know before trusting the figures: a kind and a message each. */
-  notes: (Record<string, string>)[];
+  /** What a reader should know before trusting the figures. */
+  notes: Note[];
   /** What the plain formula would say of one longest request, where it is off, and why. */
   plain_formula: PlainFormula | null;
   /** Every figure's formula, inputs, source and basis; only when the request asks for them. */
   figures: Figure[] | null;
+}
+
+/** The answer to ``knobs``. */
+export interface Knobs {
+  /** One change each from here; those that move nothing are left out. */
+  rows: KnobRow[];
+}
+
+/** The answer to ``frontier``: the curve, where it ends, and where the scenario stands on it. */
+export interface Frontier {
+  /** From 1,024 tokens to the longest request; none where the engine would not start. */
+  points: Point[];
+  /** The longest request that fits; null where the engine refuses whatever the length. */
+  refused_beyond_tokens: number | null;
+  /** The scenario's own workload; null where there is no curve. */
+  here: Point | null;
+}
+
+/** The answer to ``model``: what Napkin reads in a config.json. */
+export interface ModelRead {
+  /** The model's name, or its class where only a config was given. */
+  model_name: string;
+  /** The class that the engine runs. */
+  model_type: string;
+  /** The model's own numbers under Hugging Face's names; a request may override each. */
+  architecture: Record<string, unknown>;
+  /** The fields that the config was read for: all that is needed to ask again. */
+  config: Record<string, unknown>;
+  /** Parameters of the whole model, as its card counts them. */
+  num_parameters: number;
+  /** Parameters that one token passes through. */
+  num_active_parameters: number;
+  /** Fields that the config leaves out, with the value that transformers itself would use. */
+  defaulted: Record<string, unknown>;
+}
+
+/** The answer to ``catalogue``: what a request may name. */
+export interface Catalogue {
+  /** The models that can be sized. */
+  models: ModelEntry[];
+  /** The accelerators, also those that cannot be sized. */
+  accelerators: AcceleratorEntry[];
+  /** The engine's versions, the newest first. */
+  engine_versions: string[];
+  /** What ``kv_cache_dtype`` may be. */
+  kv_cache_dtypes: string[];
+  /** What ``quantization`` may be. */
+  quantizations: string[];
+  /** Well-known deployments: a name, a summary, the request and its source. */
+  examples: (Record<string, unknown>)[];
+  /** The request that the page begins with. */
+  defaults: Record<string, unknown>;
+  /** For each field of a request: the ``measured`` terms that no longer hold once it changes. */
+  voids: Record<string, string[]>;
 }
 
 /** The answer to ``check_run``. */
@@ -187,7 +241,7 @@ export interface CheckRun {
   /** The run's own terms, to be adopted as the request's ``measured``. */
   measured: Record<string, number>;
   /** What a reader should know before trusting the comparison. */
-  notes: (Record<string, string>)[];
+  notes: Note[];
   /** A line that holds none of these is never read: a large file can be thinned out by them. */
   anchors: string[];
 }
@@ -262,6 +316,14 @@ export interface StageBar {
   over_budget_bytes: number;
 }
 
+/** One thing to know before trusting the figures. */
+export interface Note {
+  /** Which thing, as one word. */
+  kind: "assumed_total_bytes" | "defaulted_fields" | "overrides_without_effect" | "quantization_ignored" | "version_not_established" | "workload_longer_than_max_model_len" | "checkpoint_disagrees" | "warm_up_outside_budget" | "may_be_refused" | "nothing_to_hold_it_against" | "cannot_be_sized" | "other_engine" | "setting_not_used" | "model_taken" | "model_not_known" | "several_accelerators" | "accelerator_by_memory" | "accelerator_not_known" | "version_not_known";
+  /** A sentence with this scenario's numbers. */
+  message: string;
+}
+
 /** What the plain formula would say, against what the engine takes. */
 export interface PlainFormula {
   /** One request of max_model_len by the plain formula [bytes]. */
@@ -290,6 +352,72 @@ export interface Figure {
   source: string;
   /** exact (arithmetic on published facts), fitted (a constant of real runs) or assumed. */
   basis: "exact" | "fitted" | "assumed";
+}
+
+/** What one change buys. */
+export interface KnobRow {
+  /** The request's key that is changed. */
+  field: string;
+  /** Its new value. */
+  value: unknown;
+  /** That value in a few words. */
+  label: string;
+  /** All of the request's fields that the change sets. */
+  changes: Record<string, unknown>;
+  /** The verdict with it. */
+  verdict: string;
+  /** As in the result of size, with the change [tokens]. */
+  longest_request_tokens: number | null;
+  /** As in the result of size, with the change. */
+  max_concurrency_for_workload: number | null;
+  /** As in the result of size, with the change [bytes]. */
+  available_kv_cache_bytes: number | null;
+  /** GPUs of all stages and replicas, with the change. */
+  num_accelerators: number;
+  /** The result's fields that it moves, with their new values. */
+  moved: Record<string, unknown>;
+}
+
+/** Requests of ``context_tokens`` that one replica holds at once. */
+export interface Point {
+  /** Tokens of a request, prompt and answer together. */
+  context_tokens: number;
+  /** Requests of that length that the pool holds at once, no more than are scheduled. */
+  concurrency: number;
+}
+
+/** A model of the catalogue. */
+export interface ModelEntry {
+  /** What a request's ``model`` calls it. */
+  id: string;
+  /** Its name for people. */
+  name: string;
+  /** Its name on the Hugging Face hub. */
+  hf_id: string;
+  /** Parameters of the whole model, as its card counts them. */
+  num_parameters: number;
+  /** Layers, experts and how its checkpoint is kept, in a few words. */
+  summary: string;
+}
+
+/** An accelerator of the catalogue. */
+export interface AcceleratorEntry {
+  /** What a request's ``accelerator`` calls it. */
+  id: string;
+  /** Its name for people. */
+  name: string;
+  /** Who makes it. */
+  vendor: string;
+  /** Its memory as its driver reports it [bytes]. */
+  total_bytes: number | null;
+  /** Whether that was measured or is assumed. */
+  basis: string | null;
+  /** Whether it can be sized. */
+  known: boolean;
+  /** How many one node has, where that is always the same. */
+  accelerators_per_node: number | null;
+  /** Why it cannot be sized; null where it can. */
+  reason: string | null;
 }
 
 /** What was found in the text, before anything is made of it. */

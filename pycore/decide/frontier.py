@@ -20,16 +20,21 @@ class Point:
     """Requests of ``context_tokens`` that one replica holds at once."""
 
     context_tokens: int
+    """Tokens of a request, prompt and answer together."""
     concurrency: float
+    """Requests of that length that the pool holds at once, no more than are scheduled."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
-    """The curve, where it ends, and where the scenario stands on it."""
+    """The answer to ``frontier``: the curve, where it ends, and where the scenario stands on it."""
 
     points: tuple[Point, ...]
+    """From 1,024 tokens to the longest request; none where the engine would not start."""
     refused_beyond_tokens: int | None
+    """The longest request that fits; null where the engine refuses whatever the length."""
     here: Point | None
+    """The scenario's own workload; null where there is no curve."""
 
 
 def frontier(scenario: Scenario) -> Frontier:

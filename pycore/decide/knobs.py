@@ -34,22 +34,40 @@ class KnobRow:
     """What one change buys."""
 
     field: str
+    """The request's key that is changed."""
     value: object
+    """Its new value."""
     label: str
+    """That value in a few words."""
     changes: Mapping[str, object]
+    """All of the request's fields that the change sets."""
     verdict: str
+    """The verdict with it."""
     longest_request_tokens: int | None
+    """As in the result of size, with the change [tokens]."""
     max_concurrency_for_workload: float | None
+    """As in the result of size, with the change."""
     available_kv_cache_bytes: int | None
+    """As in the result of size, with the change [bytes]."""
     num_accelerators: int
+    """GPUs of all stages and replicas, with the change."""
     moved: Mapping[str, object]
+    """The result's fields that it moves, with their new values."""
 
 
-def knobs(scenario: Scenario) -> dict[str, object]:
+@dataclass(frozen=True, slots=True)
+class Knobs:
+    """The answer to ``knobs``."""
+
+    rows: tuple[KnobRow, ...]
+    """One change each from here; those that move nothing are left out."""
+
+
+def knobs(scenario: Scenario) -> Knobs:
     """One row for every change worth trying from here, those left out that move nothing."""
     here = size(replace(scenario, figures=False))
     rows = [row(scenario, here, change) for change in changes_from(scenario, here)]
-    return {"rows": [found for found in rows if found.moved or found.verdict != here.verdict]}
+    return Knobs(tuple(found for found in rows if found.moved or found.verdict != here.verdict))
 
 
 def row(scenario: Scenario, here: SizeResult, change: Change) -> KnobRow:

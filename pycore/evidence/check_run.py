@@ -21,6 +21,7 @@ from pycore.evidence.rules.rule import Contradiction, Evidence
 from pycore.evidence.terms import Terms, terms_of
 from pycore.hardware import accelerators
 from pycore.scenario import Measured, Scenario
+from pycore.sizing.note import Note
 from pycore.sizing.result import SizeResult
 from pycore.sizing.size import size
 
@@ -87,7 +88,7 @@ class CheckRun:
     """The errors in the text, explained; causes before consequences."""
     measured: Mapping[str, int]
     """The run's own terms, to be adopted as the request's ``measured``."""
-    notes: tuple[Mapping[str, str], ...]
+    notes: tuple[Note, ...]
     """What a reader should know before trusting the comparison."""
     anchors: tuple[str, ...]
     """A line that holds none of these is never read: a large file can be thinned out by them."""

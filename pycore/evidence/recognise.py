@@ -12,6 +12,7 @@ from pycore.hardware import accelerators
 from pycore.model.catalogue import catalogue as models
 from pycore.request import READERS
 from pycore.scenario import Scenario
+from pycore.sizing.note import Note, RunNoteKind
 
 # Settings that are the scenario's own under the same name.
 SETTINGS: Final = (
@@ -42,15 +43,15 @@ class Recognised:
     """What a text says of the scenario, and what it says that Napkin could not use."""
 
     request: dict[str, object] = field(default_factory=dict)
-    notes: list[dict[str, str]] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
     model_name: str | None = None
     engine_version: str | None = None
     serves_other_model: bool = False
     """Whether the text names a model that is not the scenario's and not in the catalogue."""
 
-    def note(self, kind: str, message: str) -> None:
+    def note(self, kind: RunNoteKind, message: str) -> None:
         """Tell the reader something."""
-        self.notes.append({"kind": kind, "message": message})
+        self.notes.append(Note(kind, message))
 
 
 def recognise(findings: Findings, scenario: Scenario) -> Recognised:

@@ -124,7 +124,8 @@ def marginal_bytes_per_token(plan: KVCachePlan, limit_tokens: int) -> int | floa
     """Bytes that one more token of a long request takes on each GPU.
 
     (needed(L) − needed(L/2)) ÷ (L/2) at the model's longest L, so that windows and states, which
-    long requests do not grow, count for nothing.
+    long requests do not grow, count for nothing. An average, and the one figure in bytes that may
+    have a fraction: where it has none it is a whole number.
     """
     half = limit_tokens // 2
     added = kv_capacity.needed_bytes(plan, limit_tokens) - kv_capacity.needed_bytes(plan, half)

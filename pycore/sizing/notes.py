@@ -7,6 +7,7 @@ from pycore.engine.overheads import taken_before_start
 from pycore.engine.shards import Ranks
 from pycore.sizing.deployment import Deployment
 from pycore.sizing.memory import StageMemory
+from pycore.sizing.note import Note
 from pycore.sizing.weights import stage_weights
 from pycore.units import GIB
 
@@ -15,14 +16,6 @@ CHECKPOINT_TOLERANCE: Final = 0.02
 
 # How fast positions rotate decides no byte.
 WITHOUT_BYTES: Final = ("rope_theta", "rope_local_base_freq")
-
-
-Note = dict[str, str]
-
-
-def note(kind: str, message: str) -> Note:
-    """One thing to know: its kind as one word, and a sentence."""
-    return {"kind": kind, "message": message}
 
 
 def notes_of(deployment: Deployment) -> tuple[Note, ...]:
@@ -35,7 +28,7 @@ def assumed_memory(deployment: Deployment) -> Note | None:
     accelerator = deployment.accelerator
     if accelerator.total_is_measured or deployment.scenario.measured.total_bytes is not None:
         return None
-    return note(
+    return Note(
         "assumed_total_bytes",
         f"The memory of {accelerator.name} is assumed, not read off a real one: no public log "
         "that prints it was found.",
@@ -78,7 +71,7 @@ def defaulted_fields(deployment: Deployment) -> Note | None:
     if not decisive:
         return None
     named = ", ".join(f"{name} = {shown(value)}" for name, value in decisive.items())
-    return note("defaulted_fields", f"The config leaves out: {named} (transformers' own default).")
+    return Note("defaulted_fields", f"The config leaves out: {named} (transformers' own default).")
 
 
 def overrides_without_effect(deployment: Deployment) -> Note | None:
@@ -86,7 +79,7 @@ def overrides_without_effect(deployment: Deployment) -> Note | None:
     idle = deployment.model.idle_overrides
     if not idle:
         return None
-    return note(
+    return Note(
         "overrides_without_effect",
         f"Changed without effect: {', '.join(idle)}. No figure of this model rests on it, or its "
         "config says the same in other fields.",
@@ -98,7 +91,7 @@ def quantization_ignored(deployment: Deployment) -> Note | None:
     model = deployment.model
     if model.quantization is not None or not model.config_read.get("quantization_config"):
         return None
-    return note(
+    return Note(
         "quantization_ignored",
         "The checkpoint's description of its quantisation names no method that the engine knows "
         "it by, so the engine makes its weights in the model's dtype.",
@@ -109,7 +102,7 @@ def version_not_established(deployment: Deployment) -> Note | None:
     """A version whose estimates are its neighbours'."""
     if deployment.settings.version.established:
         return None
-    return note(
+    return Note(
         "version_not_established",
         f"What vLLM {deployment.scenario.engine_version} profiles was not read off its own code: "
         "it is taken from the versions around it, and the ranges are wider.",
@@ -121,7 +114,7 @@ def long_workload(deployment: Deployment) -> Note | None:
     longest = deployment.settings.max_model_len
     if deployment.workload_tokens <= longest:
         return None
-    return note(
+    return Note(
         "workload_longer_than_max_model_len",
         f"A request of {deployment.workload_tokens:,} tokens is longer than max_model_len "
         f"({longest:,}): the engine rejects it.",
@@ -141,7 +134,7 @@ def warm_up_note(deployment: Deployment, memory: StageMemory) -> tuple[Note, ...
     outside = max(0, free - deployment.requested_bytes)
     if memory.warm_up_bytes <= outside:
         return ()
-    found = note(
+    found = Note(
         "warm_up_outside_budget",
         f"Starting takes about {memory.warm_up_bytes / GIB:.1f} GiB more than was set aside (CUDA "
         f"graphs, the first sampling), and beyond the budget {outside / GIB:.1f} GiB are free: it "
@@ -158,7 +151,7 @@ def low_end_note(
     longest, wanted = bounds.get("longest_request_tokens"), deployment.settings.max_model_len
     if longest is None or longest[0] >= wanted or deployment.settings.auto_fit:
         return ()
-    found = note(
+    found = Note(
         "may_be_refused",
         f"By the low end of the estimates the pool holds a request of {longest[0]:,.0f} tokens, "
         f"less than max_model_len ({wanted:,}): vLLM may then refuse to start.",
@@ -189,7 +182,7 @@ def checkpoint_note(deployment: Deployment) -> Note | None:
     computed = sum(size for component, size in parts.items() if component != "buffers")
     if abs(stated - computed) <= CHECKPOINT_TOLERANCE * computed:
         return None
-    return note(
+    return Note(
         "checkpoint_disagrees",
         f"The checkpoint's files hold {stated / GIB:.2f} GiB, the weights computed "
         f"from the config {computed / GIB:.2f} GiB: parts that are not served, or another form "

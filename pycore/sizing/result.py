@@ -7,6 +7,7 @@ from typing import Literal
 from pycore.engine.refusals.refusal import Refusal
 from pycore.sizing.contrast import PlainFormula
 from pycore.sizing.ledger import Figure
+from pycore.sizing.note import Note
 
 Verdict = Literal["fits", "tight", "refused", "does_not_fit"]
 
@@ -50,9 +51,9 @@ class SizeResult:
     starts: bool
     """Whether the engine starts."""
     reason: Mapping[str, object]
-    """Why the verdict is what it is: a kind, and the numbers that decided."""
+    """Why the verdict is what it is: a kind (see below), and the numbers that decided."""
     refusals: tuple[Refusal, ...]
-    """Why the engine would not start, each in its own words, with what would cure it."""
+    """Why the engine would not start, each in its own words, with single changes that cure it."""
     model_name: str
     """The model's name, or its class where only a config was given."""
     model_limit_tokens: int
@@ -82,7 +83,7 @@ class SizeResult:
     available_kv_cache_bytes: int | None
     """What is left for the KV cache on the stage that has least [bytes]."""
     kv_cache_bytes_per_token_per_rank: int | float | None
-    """What one more token of a long request takes on each GPU [bytes]."""
+    """What one more token of a long request takes on each GPU; an average, so not always whole [bytes]."""
     block_size: int | None
     """Tokens of one KV block."""
     kv_cache_bytes_per_block: int | None
@@ -104,7 +105,7 @@ class SizeResult:
     max_concurrency_for_workload: float | None
     """Requests of input_tokens + output_tokens that one replica holds at once, no more than max_num_seqs."""
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """The range, low and high, of every estimated figure and of what follows from it."""
+    """The range, low and high, of every estimated figure and of what follows from it, by its name."""
     memory_by_stage: tuple[StageBar, ...] = ()
     """One GPU of each pipeline stage, in the parts that a bar is drawn from."""
     architecture: Mapping[str, object] = field(default_factory=dict)
@@ -113,8 +114,8 @@ class SizeResult:
     """Fields that the config leaves out, with the value that transformers itself would use."""
     chosen: Mapping[str, object] = field(default_factory=dict)
     """What every choice that was left to the engine became."""
-    notes: tuple[Mapping[str, str], ...] = ()
-    """What a reader should know before trusting the figures: a kind and a message each."""
+    notes: tuple[Note, ...] = ()
+    """What a reader should know before trusting the figures."""
     plain_formula: PlainFormula | None = None
     """What the plain formula would say of one longest request, where it is off, and why."""
     figures: tuple[Figure, ...] | None = None

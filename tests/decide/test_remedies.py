@@ -76,3 +76,10 @@ def test_refusals_that_no_one_change_cures_have_no_remedy() -> None:
     refusals = size(request)["refusals"]
     assert {"indivisible_heads", "batched_tokens_too_small"} <= {item["kind"] for item in refusals}
     assert all(refusal["remedies"] == [] for refusal in refusals)
+
+
+def test_a_refusal_of_the_pool_offers_the_length_that_fits() -> None:
+    """The first cure of R1 at full length is the longest length that starts."""
+    refused = size({**R1, "max_model_len": None})
+    remedy = refused["refusals"][0]["remedies"][0]
+    assert remedy["changes"] == {"max_model_len": refused["estimated_max_model_len"]}
