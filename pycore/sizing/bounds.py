@@ -2,10 +2,23 @@
 
 from pycore.engine.kv import capacity as kv_capacity
 from pycore.engine.kv.groups import KVCachePlan
+from pycore.sizing.budget import requested_bytes
 from pycore.sizing.capacity import printed
-from pycore.sizing.deployment import Deployment, workload_concurrency
+from pycore.sizing.deployment import Deployment, total_range, workload_concurrency
 from pycore.sizing.ledger import Ledger
 from pycore.sizing.memory import StageMemory
+
+
+def budget_bounds(deployment: Deployment) -> dict[str, tuple[float, float]]:
+    """The range of the GPU's memory and of the share that the engine may use."""
+    low, high = total_range(deployment.scenario, deployment.accelerator)
+    if low == high:
+        return {}
+    share = deployment.settings.gpu_memory_utilization
+    ends = [
+        requested_bytes(total_bytes=total, gpu_memory_utilization=share) for total in (low, high)
+    ]
+    return {"total_bytes": (low, high), "requested_bytes": (ends[0], ends[1])}
 
 
 def bounds_of(

@@ -55,7 +55,8 @@ def deployment_of(scenario: Scenario, ledger: Ledger) -> Deployment:
     settings = choose_settings(scenario, model, accelerator)
     measured = scenario.measured.total_bytes
     total = accelerator.total_bytes if measured is None else measured
-    requested = ledger.exact(
+    requested = ledger.noted(
+        total_basis(scenario, accelerator),
         budget.requested_bytes,
         total_bytes=total,
         gpu_memory_utilization=settings.gpu_memory_utilization,
@@ -76,6 +77,24 @@ def accelerator_of(scenario: Scenario) -> Accelerator:
             "accelerator", "missing", "name an accelerator, or give accelerator_total_bytes"
         )
     return accelerators.find(scenario.accelerator)
+
+
+def total_range(scenario: Scenario, accelerator: Accelerator) -> tuple[int, int]:
+    """The least and the most that such a GPU's driver may report: one figure where it is given.
+
+    Error correction, virtual GPUs and drivers take their part of one that was seen; of one that
+    was not, the range is what the total was derived from.
+    """
+    given = scenario.measured.total_bytes
+    return accelerator.total_range_bytes if given is None else (given, given)
+
+
+def total_basis(scenario: Scenario, accelerator: Accelerator) -> Basis:
+    """How far the GPU's memory is to be trusted: given, seen on several real ones, or derived."""
+    low, high = total_range(scenario, accelerator)
+    if low == high:
+        return "exact"
+    return "fitted" if accelerator.total_is_measured else "assumed"
 
 
 def free_at_start(deployment: Deployment) -> int:
@@ -139,10 +158,12 @@ def block_size_of(deployment: Deployment) -> int:
     return pool_of(deployment).layers.block_size
 
 
-def pool_basis(scenario: Scenario) -> Basis:
-    """How far the pool's size is to be trusted: exactly when it was given."""
+def pool_basis(scenario: Scenario, accelerator: Accelerator) -> Basis:
+    """How far the pool's size is to be trusted: exactly when it was given, else as its terms."""
     given = scenario.measured.available_kv_cache_bytes, scenario.kv_cache_memory_bytes
-    return "fitted" if given == (None, None) else "exact"
+    if given != (None, None):
+        return "exact"
+    return "assumed" if total_basis(scenario, accelerator) == "assumed" else "fitted"
 
 
 def workload_concurrency(deployment: Deployment, plan: KVCachePlan, blocks: int) -> float:

@@ -98,7 +98,7 @@ def explain_pool(
     if not ledger.is_open or capacity.num_gpu_blocks <= 0:
         return
     scenario, settings = deployment.scenario, deployment.settings
-    basis = pool_basis(scenario)
+    basis = pool_basis(scenario, deployment.accelerator)
     if is_plain(deployment, plan):
         ledger.noted(
             basis,

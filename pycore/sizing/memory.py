@@ -9,8 +9,8 @@ from pycore.engine.overheads import Estimate, around, exactly, learnt, learnt_by
 from pycore.engine.runners import keeps_states, takes_cuda_graphs_from_budget
 from pycore.model.latent import CompressedAttention, LatentAttention
 from pycore.model.model import Model, distinct_layers
-from pycore.scenario import Scenario
 from pycore.sizing import budget
+from pycore.sizing.deployment import pool_basis, total_range
 from pycore.sizing.kept_tensors import works_without_workspace
 from pycore.sizing.ledger import Ledger
 from pycore.sizing.profiling import Profiled, profiled
@@ -67,9 +67,7 @@ def stage_memory(
     other = non_torch_of(run, profile, ledger)
     weights = measured.weights_bytes_per_rank
     loaded = stage.loaded_bytes if weights is None else weights
-    available = available_of(
-        run.scenario, requested, loaded, (activation, other, in_budget), ledger
-    )
+    available = available_of(run, requested, loaded, (activation, other, in_budget), ledger)
     # Experts that allocate as they go still held what was profiled when sampling began and died.
     spare = 0 if works_without_workspace(run) else activation.value - profile.forward_bytes
     not_profiled = max(0, profile.sampling_bytes - spare) + KERNEL_WARM_UP_BYTES
@@ -86,8 +84,18 @@ def stage_memory(
     )
 
 
+def budget_of(run: Run, requested: int) -> Estimate:
+    """The budget, with the range of the GPU's memory as far as the engine may use it."""
+    low, high = total_range(run.scenario, run.accelerator)
+    total = run.accelerator.total_bytes
+    share = run.settings.gpu_memory_utilization
+    if low == high:
+        return exactly(requested)
+    return around(requested, share * (total - low), share * (high - total))
+
+
 def available_of(
-    scenario: Scenario,
+    run: Run,
     requested: int,
     loaded: int,
     terms: tuple[Estimate, Estimate, Estimate],
@@ -97,13 +105,14 @@ def available_of(
 
     The terms err independently, so their ranges add up as the sides of right triangles do.
     """
+    scenario = run.scenario
     given = scenario.measured.available_kv_cache_bytes
     given = scenario.kv_cache_memory_bytes if given is None else given
     if given is not None:
         return exactly(given)
     activation, other, graphs = terms
     value = ledger.noted(
-        "fitted",
+        pool_basis(scenario, run.accelerator),
         budget.available_kv_cache_bytes,
         requested_bytes=requested,
         loaded_weights_bytes=loaded,
@@ -111,8 +120,9 @@ def available_of(
         non_torch_bytes=other.value,
         cuda_graph_bytes=graphs.value,
     )
-    below = math.hypot(*(term.high - term.value for term in terms))
-    above = math.hypot(*(term.value - term.low for term in terms))
+    limit = budget_of(run, requested)
+    below = math.hypot(limit.value - limit.low, *(term.high - term.value for term in terms))
+    above = math.hypot(limit.high - limit.value, *(term.value - term.low for term in terms))
     return Estimate(value, math.floor(value - below), math.ceil(value + above))
 
 

@@ -14,7 +14,7 @@ from pycore.engine.shards import ranks_of
 from pycore.model.model import num_active_parameters, num_parameters
 from pycore.scenario import Scenario
 from pycore.sizing.bars import bars
-from pycore.sizing.bounds import bounds_of
+from pycore.sizing.bounds import bounds_of, budget_bounds
 from pycore.sizing.capacity import Capacity, marginal_bytes_per_token, pool_capacity
 from pycore.sizing.contrast import contrast
 from pycore.sizing.deployment import (
@@ -108,7 +108,7 @@ def sizing_of(deployment: Deployment, ledger: Ledger) -> Sizing:
         settings,
         model.model_limit_tokens,
         ledger,
-        pool_basis(deployment.scenario),
+        pool_basis(deployment.scenario, deployment.accelerator),
     )
     return Sizing(deployment, stages, memories, plan, capacity)
 
@@ -153,7 +153,7 @@ def result_of(sizing: Sizing, ledger: Ledger) -> SizeResult:
         estimated_max_model_len=capacity.estimated_max_model_len if known else None,
         longest_request_tokens=capacity.longest_request_tokens if known else None,
         max_concurrency_for_workload=workload if known else None,
-        bounds=bounds,
+        bounds={**known_already.bounds, **bounds},
         plain_formula=contrast(deployment, plan, capacity.max_model_len, capacity.needed_bytes),
         memory_by_stage=bars(deployment, sizing.memories, plan, blocks),
         chosen=chosen_of(deployment, capacity.max_model_len),
@@ -226,6 +226,7 @@ def base_result(
         estimated_max_model_len=None,
         longest_request_tokens=None,
         max_concurrency_for_workload=None,
+        bounds=budget_bounds(deployment),
         architecture=model.architecture_numbers,
         defaulted=model.defaulted,
         chosen=chosen_of(deployment, deployment.settings.max_model_len),

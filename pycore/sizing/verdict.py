@@ -19,7 +19,8 @@ def judge(
 ) -> tuple[tuple[Refusal, ...], Verdict, Mapping[str, object]]:
     """The refusals, the verdict, and why."""
     requested = deployment.requested_bytes
-    if memory.weights_bytes >= requested and pool_basis(deployment.scenario) == "fitted":
+    pool_is_given = pool_basis(deployment.scenario, deployment.accelerator) == "exact"
+    if memory.weights_bytes >= requested and not pool_is_given:
         reason = {"weights_bytes": memory.weights_bytes, "requested_bytes": requested}
         kind = "weights_exceed_budget"
         return (WEIGHTS_TOO_LARGE,), "does_not_fit", {"kind": kind, **reason}

@@ -58,3 +58,44 @@ def width(version: str) -> int:
 def test_a_version_whose_code_was_not_read_has_the_wider_range() -> None:
     """Version 0.21 lies between two that were."""
     assert width("0.21.0") > max(width("0.20.0"), width("0.22.0")) > 0
+
+
+def basis(result: dict[str, Any], figure: str) -> str:
+    """How far one figure is to be trusted."""
+    return next(str(one["basis"]) for one in result["figures"] if one["name"] == figure)
+
+
+def test_an_assumed_total_lends_its_range_and_basis_to_what_follows() -> None:
+    """Of the MI350X no log prints the memory: the budget is as far off as it is."""
+    asked = {"accelerator": "mi350x", "figures": True, "gpu_memory_utilization": 0.5}
+    result = sized(**asked)
+    low, high = result["bounds"]["total_bytes"]
+    assert low < result["total_bytes"] < high
+    assert result["bounds"]["requested_bytes"] == [low / 2, high // 2 + high % 2]
+    for figure in ("requested_bytes", "available_kv_cache_bytes", "kv_cache_max_concurrency"):
+        assert basis(result, figure) == "assumed", figure
+
+
+def test_a_total_that_varies_from_host_to_host_is_fitted() -> None:
+    """An A100 80GB reports a little more or less."""
+    result = sized(accelerator="a100-sxm-80gb", figures=True)
+    assert basis(result, "requested_bytes") == "fitted"
+    assert basis(result, "available_kv_cache_bytes") == "fitted"
+    assert "total_bytes" in result["bounds"]
+
+
+def test_a_total_that_was_measured_has_no_range() -> None:
+    """Nor one that was stated."""
+    total = {"total_bytes": 300 * 2**30}
+    measured = sized(accelerator="mi350x", measured=total, figures=True)
+    stated = sized(accelerator=None, accelerator_total_bytes=total["total_bytes"], figures=True)
+    for result in (measured, stated):
+        assert not {"total_bytes", "requested_bytes"} & result["bounds"].keys()
+        assert basis(result, "requested_bytes") == "exact"
+
+
+def test_a_refusal_still_says_how_far_the_budget_is_known() -> None:
+    """Before a byte is loaded, the budget is all there is."""
+    result = sized(accelerator="mi350x", tensor_parallel_size=3)
+    assert result["verdict"] == "refused"
+    assert set(result["bounds"]) == {"total_bytes", "requested_bytes"}
