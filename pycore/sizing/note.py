@@ -5,6 +5,8 @@ from typing import Literal
 
 SizeNoteKind = Literal[
     "assumed_total_bytes",
+    "assumed_generation",
+    "rocm_kernels",
     "defaulted_fields",
     "overrides_without_effect",
     "quantization_ignored",

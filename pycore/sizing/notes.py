@@ -39,7 +39,7 @@ def assumed_generation(deployment: Deployment) -> Note | None:
     """A GPU of which only the memory was given."""
     if not deployment.accelerator.is_assumed_generation:
         return None
-    return note(
+    return Note(
         "assumed_generation",
         "Of this GPU only the memory is given. All else is taken to be an H100's (NVIDIA's Hopper, "
         "compute capability 9.0, 132 multiprocessors), and on that rest: which attention kernels "
@@ -53,7 +53,7 @@ def rocm_kernels(deployment: Deployment) -> Note | None:
     accelerator = deployment.accelerator
     if accelerator.vendor != "AMD":
         return None
-    return note(
+    return Note(
         "rocm_kernels",
         "The attention kernels, and with them the tokens of a block, are those that vLLM 0.33 "
         f"picks on {accelerator.name} with AITER installed and not switched on, as in its image: "

@@ -32,7 +32,7 @@ def sized(**request: object) -> SizeResult:
 
 def kinds(result: SizeResult) -> set[str]:
     """The kinds of its notes."""
-    return {note["kind"] for note in result.notes}
+    return {note.kind for note in result.notes}
 
 
 @pytest.mark.parametrize(
