@@ -39,6 +39,21 @@ def test_expert_parallelism_is_refused_where_there_are_no_experts(
     assert NO_EXPERTS not in refusals(model, tensor_parallel_size=2)
 
 
+def test_some_classes_want_an_expert_for_each_rank() -> None:
+    """Mixtral's eight are cut for sixteen ranks; Qwen3's would not be."""
+    few = refusals("qwen3-30b-a3b", num_experts=8, tensor_parallel_size=16)
+    message = "Tensor parallel size 16 is greater than the number of experts 8."
+    assert ("indivisible_other", message) in few
+    assert not refusals("mixtral-8x22b-v0.1", tensor_parallel_size=16, max_model_len=8192)
+
+
+def test_gpt_oss_copies_no_kv_heads() -> None:
+    """Eight heads for sixteen ranks leave half of them none."""
+    found = ("indivisible_kv_heads", "ZeroDivisionError: integer modulo by zero")
+    assert found in refusals("gpt-oss-120b", tensor_parallel_size=16)
+    assert found not in refusals("gpt-oss-120b", tensor_parallel_size=8)
+
+
 def test_ranks_do_not_share_the_tokens_of_a_window() -> None:
     """MiMo-V2-Flash has four KV heads, so that two of eight ranks could share a request."""
     parted = {"tensor_parallel_size": 8, "decode_context_parallel_size": 2}

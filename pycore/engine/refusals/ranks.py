@@ -14,7 +14,6 @@ from pycore.engine.refusals.refusal import Refusal
 from pycore.engine.shards import Ranks, ranks_of
 from pycore.engine.vllm import Settings
 from pycore.hardware.accelerators import Accelerator
-from pycore.model.layers import MoeMlp
 from pycore.model.model import Model, distinct_layers
 from pycore.model.parameters import layer_tensors
 from pycore.model.tensors import Linear, Split, Tensor, Vector
@@ -22,6 +21,9 @@ from pycore.scenario import Scenario
 from pycore.units import round_up
 
 LARGEST_TENSOR_PARALLEL: Final = 128
+
+# Classes that divide their KV heads by the ranks and copy none.
+NEVER_COPIED: Final = ("GptOssForCausalLM",)
 
 
 def odd_heads(scenario: Scenario, model: Model) -> Refusal | None:
@@ -64,7 +66,7 @@ def odd_kv_heads(scenario: Scenario, model: Model) -> Refusal | None:
     size = scenario.tensor_parallel_size
     odd = next((heads for heads in kv_head_counts(model) if not divides(size, heads)), None)
     if odd is None:
-        return None
+        return uncopied_heads(scenario, model)
     large, small = max(size, odd), min(size, odd)
     return Refusal(
         "indivisible_kv_heads",
@@ -95,6 +97,22 @@ def uneven_groups(scenario: Scenario, model: Model) -> Refusal | None:
                 f"({kv_heads})",
             )
     return None
+
+
+def uncopied_heads(scenario: Scenario, model: Model) -> Refusal | None:
+    """Fewer KV heads than ranks in a class that leaves the others none.
+
+    Source: vLLM 0.33.0, model_executor/models/gpt_oss.py, OAIAttention.
+    """
+    heads = model.num_key_value_heads
+    if model.architecture not in NEVER_COPIED or scenario.tensor_parallel_size <= heads:
+        return None
+    return Refusal(
+        "indivisible_kv_heads",
+        "ZeroDivisionError: integer modulo by zero",
+        "tensor_parallel_size",
+        tuple(size for size in working_sizes(model) if size <= heads),
+    )
 
 
 @lru_cache(maxsize=256)
@@ -161,7 +179,7 @@ def split_sizes_of(tensor: Tensor) -> Iterator[tuple[int, bool]]:
 
 
 def odd_shards(scenario: Scenario, model: Model) -> Refusal | None:
-    """A projection whose width TP does not divide; too few experts for the ranks."""
+    """A projection whose width TP does not divide."""
     size = scenario.tensor_parallel_size
     expert_ranks = size * scenario.data_parallel_size
     for count, routed in split_sizes(model):
@@ -170,40 +188,7 @@ def odd_shards(scenario: Scenario, model: Model) -> Refusal | None:
         refusal = not_divisible(count, expert_ranks if routed else size, model)
         if refusal is not None:
             return refusal
-    return few_experts(scenario, model, size)
-
-
-def no_experts(scenario: Scenario, model: Model) -> Refusal | None:
-    """Expert parallelism of a model that has no experts.
-
-    Source: vLLM 0.33.0, config/model.py, _verify_with_expert_parallelism.
-    """
-    if not scenario.enable_expert_parallel:
-        return None
-    if any(isinstance(layer.feed_forward, MoeMlp) for layer in model.layers):
-        return None
-    message = (
-        "Number of experts in the model must be greater than 0 when expert parallelism is enabled."
-    )
-    return Refusal("indivisible_other", message, "enable_expert_parallel", (False,))
-
-
-def few_experts(scenario: Scenario, model: Model, size: int) -> Refusal | None:
-    """More ranks than experts, which some models refuse."""
-    experts = [
-        layer.feed_forward.num_experts
-        for layer in distinct_layers(model)
-        if isinstance(layer.feed_forward, MoeMlp)
-    ]
-    limit = min(experts, default=0)
-    if not limit or size <= limit or scenario.enable_expert_parallel:
-        return None
-    return Refusal(
-        "indivisible_other",
-        f"Tensor parallel size {size} is greater than the number of experts {limit}.",
-        "tensor_parallel_size",
-        tuple(works for works in working_sizes(model) if works <= limit),
-    )
+    return None
 
 
 def odd_quantized_shards(

@@ -1,0 +1,68 @@
+"""Refusals of ranks that routed experts cannot be dealt to.
+
+Source: vLLM 0.33.0, config/model.py and model_executor/models/.
+"""
+
+from typing import Final
+
+from pycore.engine.refusals.ranks import working_sizes
+from pycore.engine.refusals.refusal import Refusal
+from pycore.model.layers import MoeMlp
+from pycore.model.model import Model, distinct_layers
+from pycore.scenario import Scenario
+
+# Classes that want an expert for each rank of TP at least.
+# Source: vLLM 0.33.0, model_executor/models/ (the constructors of their blocks of experts).
+COUNTS_EXPERTS: Final = frozenset(
+    (
+        "Ernie4_5_MoeForCausalLM",
+        "ExaoneMoEForCausalLM",
+        "Lfm2MoeForCausalLM",
+        "MiMoV2FlashForCausalLM",
+        "MiMoV2ForCausalLM",
+        "MiniMaxM2ForCausalLM",
+        "MiniMaxM3SparseForConditionalGeneration",
+        "Qwen2MoeForCausalLM",
+        "Qwen3MoeForCausalLM",
+        "Qwen3NextForCausalLM",
+        "Qwen3VLMoeForConditionalGeneration",
+        "Qwen3_5MoeForCausalLM",
+        "Qwen3_5MoeForConditionalGeneration",
+        "Step3p5ForCausalLM",
+    )
+)
+
+
+def no_experts(scenario: Scenario, model: Model) -> Refusal | None:
+    """Expert parallelism of a model that has no experts.
+
+    Source: vLLM 0.33.0, config/model.py, _verify_with_expert_parallelism.
+    """
+    if not scenario.enable_expert_parallel:
+        return None
+    if any(isinstance(layer.feed_forward, MoeMlp) for layer in model.layers):
+        return None
+    message = (
+        "Number of experts in the model must be greater than 0 when expert parallelism is enabled."
+    )
+    return Refusal("indivisible_other", message, "enable_expert_parallel", (False,))
+
+
+def few_experts(scenario: Scenario, model: Model) -> Refusal | None:
+    """More ranks than experts, whether experts are divided or dealt out whole."""
+    if model.architecture not in COUNTS_EXPERTS:
+        return None
+    experts = [
+        layer.feed_forward.num_experts
+        for layer in distinct_layers(model)
+        if isinstance(layer.feed_forward, MoeMlp)
+    ]
+    limit, size = min(experts, default=0), scenario.tensor_parallel_size
+    if not limit or size <= limit:
+        return None
+    return Refusal(
+        "indivisible_other",
+        f"Tensor parallel size {size} is greater than the number of experts {limit}.",
+        "tensor_parallel_size",
+        tuple(works for works in working_sizes(model) if works <= limit),
+    )
