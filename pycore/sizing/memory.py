@@ -9,6 +9,7 @@ from pycore.engine.overheads import Estimate, around, exactly, learnt, learnt_by
 from pycore.engine.runners import keeps_states, takes_cuda_graphs_from_budget
 from pycore.model.latent import CompressedAttention, LatentAttention
 from pycore.model.model import Model, distinct_layers
+from pycore.scenario import Measured
 from pycore.sizing import budget
 from pycore.sizing.deployment import pool_basis, total_range
 from pycore.sizing.kept_tensors import works_without_workspace
@@ -85,13 +86,15 @@ def stage_memory(
 
 
 def budget_of(run: Run, requested: int) -> Estimate:
-    """The budget, with the range of the GPU's memory as far as the engine may use it."""
+    """The budget, with the range of the GPU's memory as far as the engine may use it.
+
+    Who measured anything has one GPU, whose total it is.
+    """
     low, high = total_range(run.scenario, run.accelerator)
-    total = run.accelerator.total_bytes
-    share = run.settings.gpu_memory_utilization
-    if low == high:
+    total, share = run.accelerator.total_bytes, run.settings.gpu_memory_utilization
+    if low == high or run.scenario.measured != Measured():
         return exactly(requested)
-    return around(requested, share * (total - low), share * (high - total))
+    return around(requested, share * max(0, total - low), share * max(0, high - total))
 
 
 def available_of(
