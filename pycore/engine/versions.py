@@ -4,8 +4,9 @@ One row a version in ``data/engine_versions.jsonl``, read off that version's own
 profiles, what it takes from its budget, and what it prints.
 """
 
+import re
 from dataclasses import dataclass, fields
-from functools import cache
+from functools import lru_cache
 from typing import Any, Final
 
 from pycore.data import rows
@@ -71,23 +72,23 @@ OLDEST: Final = VERSIONS[0].version
 NEWEST: Final = VERSIONS[-1].version
 CHOICES: Final = tuple(f"{facts.version[0]}.{facts.version[1]}.0" for facts in VERSIONS)
 
+# A release, its candidates and builds, and an image's tag: 0.33.0, v0.11.1rc3.dev5+gabc, 0.10.1-x86.
+VERSION: Final = (
+    r"v?(\d{1,4})\.(\d{1,4})(?:\.\d{1,4})?(?:\.?(?:a|b|rc|dev|post)\d{1,8})*(?:[+-][\w.-]{1,80})?"
+)
+
 
 def parse_version(text: str) -> tuple[int, int]:
     """Major and minor number of version ``text`` (0.33.0, v0.19.1, 0.26)."""
-    parts = text.removeprefix("v").split(".")
-    if len(parts) < 2 or not all(is_short_number(part) for part in parts[:2]):
+    found = re.fullmatch(VERSION, text, re.ASCII)
+    if found is None:
         raise InvalidRequest(
             "engine_version", "unknown_choice", f"{text[:40]!r} is not a version", CHOICES
         )
-    return int(parts[0]), int(parts[1])
+    return int(found[1]), int(found[2])
 
 
-def is_short_number(text: str) -> bool:
-    """Whether ``text`` is a whole number of at most four digits."""
-    return text.isascii() and text.isdigit() and len(text) < 5
-
-
-@cache
+@lru_cache(maxsize=64)
 def find_version(text: str) -> EngineVersion:
     """The facts of version ``text``: its own, or those of the nearest known one below."""
     asked = parse_version(text)

@@ -138,7 +138,19 @@ def take_accelerator(findings: Findings, scenario: Scenario, found: Recognised) 
         take_total(scenario, found, total)
     free = findings.deciding("accelerator_free_bytes")
     if free is not None and free.value > 0:
-        found.request["accelerator_free_bytes"] = int(free.value)
+        # Of two GPUs of a kind one may have some more memory than the catalogue's.
+        most = most_bytes_of(scenario, found) or int(free.value)
+        found.request["accelerator_free_bytes"] = min(int(free.value), most)
+
+
+def most_bytes_of(scenario: Scenario, found: Recognised) -> int | None:
+    """The most memory that the accelerator may have; None where none is known."""
+    own = found.request.get("accelerator_total_bytes", scenario.accelerator_total_bytes)
+    if isinstance(own, int):
+        return own
+    key = found.request.get("accelerator", scenario.accelerator)
+    row = accelerators.catalogue().get(str(key), {})
+    return accelerators.find(str(key)).total_range_bytes[1] if row.get("total_bytes") else None
 
 
 def put_accelerator(found: Recognised, scenario: Scenario, key: str) -> None:

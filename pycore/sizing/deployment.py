@@ -55,6 +55,7 @@ def deployment_of(scenario: Scenario, ledger: Ledger) -> Deployment:
     settings = choose_settings(scenario, model, accelerator)
     measured = scenario.measured.total_bytes
     total = accelerator.total_bytes if measured is None else measured
+    refuse_more_than_all(scenario, max(total, accelerator.total_range_bytes[1]))
     requested = ledger.noted(
         total_basis(scenario, accelerator),
         budget.requested_bytes,
@@ -62,6 +63,18 @@ def deployment_of(scenario: Scenario, ledger: Ledger) -> Deployment:
         gpu_memory_utilization=settings.gpu_memory_utilization,
     )
     return Deployment(scenario, model, accelerator, settings, total, requested)
+
+
+def refuse_more_than_all(scenario: Scenario, most_bytes: int) -> None:
+    """Refuse free memory that no such accelerator has."""
+    free = scenario.accelerator_free_bytes
+    if free is not None and free > most_bytes:
+        raise InvalidRequest(
+            "accelerator_free_bytes",
+            "out_of_range",
+            f"accelerator_free_bytes must be at most the accelerator's memory, {most_bytes}, "
+            f"not {free}",
+        )
 
 
 def accelerator_of(scenario: Scenario) -> Accelerator:
@@ -101,7 +114,7 @@ def free_at_start(deployment: Deployment) -> int:
     """Memory that is free when the engine looks: stated, or what its context surely leaves."""
     stated = deployment.scenario.accelerator_free_bytes
     surely_taken = overheads.taken_at_least(deployment.scenario.tensor_parallel_size)
-    return deployment.total_bytes - surely_taken if stated is None else stated
+    return max(0, deployment.total_bytes - surely_taken) if stated is None else stated
 
 
 def pool_of(deployment: Deployment) -> KVPool:

@@ -51,14 +51,32 @@ def explain_kv(deployment: Deployment, plan: KVCachePlan, ledger: Ledger) -> Non
         return
     if not is_plain(deployment, plan):
         return
-    scenario, settings = deployment.scenario, deployment.settings
+    per_block = explain_block(deployment, mixer, ledger)
+    if deployment.settings.auto_fit:
+        return
+    blocks = ledger.exact(
+        kv_formulas.blocks_per_request,
+        max_model_len=deployment.settings.max_model_len,
+        block_size=block_size_of(deployment),
+        decode_context_parallel_size=deployment.scenario.decode_context_parallel_size,
+    )
+    ledger.exact(
+        kv_formulas.needed_kv_cache_bytes,
+        blocks_per_request=blocks,
+        kv_cache_bytes_per_block=per_block,
+    )
+
+
+def explain_block(deployment: Deployment, mixer: FullAttention, ledger: Ledger) -> int:
+    """Write down what a token and a block take, and give the block's bytes."""
+    scenario = deployment.scenario
     heads = ledger.exact(
         kv_formulas.num_kv_heads_per_rank,
         num_key_value_heads=mixer.num_key_value_heads,
         tensor_parallel_size=scenario.tensor_parallel_size,
     )
     stages = layers_by_stage(len(deployment.model.layers), scenario.pipeline_parallel_size)
-    width = element_bytes(settings.kv_cache_dtype)
+    width = element_bytes(deployment.settings.kv_cache_dtype)
     ledger.exact(
         kv_formulas.kv_cache_bytes_per_token_per_rank,
         num_layers=max(stages),
@@ -67,7 +85,7 @@ def explain_kv(deployment: Deployment, plan: KVCachePlan, ledger: Ledger) -> Non
         head_size_v=mixer.v_head_dim,
         element_bytes=width,
     )
-    per_block = ledger.exact(
+    return ledger.exact(
         kv_formulas.kv_cache_bytes_per_block,
         num_layers=max(stages),
         block_size=block_size_of(deployment),
@@ -75,19 +93,6 @@ def explain_kv(deployment: Deployment, plan: KVCachePlan, ledger: Ledger) -> Non
         head_size=mixer.head_dim,
         head_size_v=mixer.v_head_dim,
         element_bytes=width,
-    )
-    if settings.auto_fit:
-        return
-    blocks = ledger.exact(
-        kv_formulas.blocks_per_request,
-        max_model_len=settings.max_model_len,
-        block_size=block_size_of(deployment),
-        decode_context_parallel_size=scenario.decode_context_parallel_size,
-    )
-    ledger.exact(
-        kv_formulas.needed_kv_cache_bytes,
-        blocks_per_request=blocks,
-        kv_cache_bytes_per_block=per_block,
     )
 
 

@@ -151,24 +151,31 @@ def with_backends(runs: Sequence[Run], settings: CacheSettings) -> tuple[list[Ru
     return resolved, list(dict.fromkeys(backends))
 
 
+def blocks_of_states(settings: CacheSettings) -> Blocks:
+    """Blocks where nothing but states is kept: no prefixes of them, and one block a request."""
+    block_size = settings.block_size or DEFAULT_BLOCK_SIZE
+    return Blocks(
+        block_size=block_size, state_block_size=settings.max_model_len, keeps_prefixes=False
+    )
+
+
+def blocks_of_attention(runs: Sequence[Run], block_size: int, settings: CacheSettings) -> Blocks:
+    """Blocks where no states are kept: larger ones where caches differ in their element type."""
+    if len({run.kv_cache_dtype for run in runs}) > 1:
+        element_bytes = dtypes.element_bytes(settings.dtype)
+        block_size = mixed_precision_block_size(block_size=block_size, element_bytes=element_bytes)
+    return Blocks(block_size=block_size, state_block_size=block_size)
+
+
 def blocks_of_model(
     runs: Sequence[Run], backends: Sequence[Backend], largest_state: int, settings: CacheSettings
 ) -> Blocks:
     """How many tokens a block has, and how far states are padded."""
     if not backends:
-        # Nothing but states: vLLM keeps no prefixes of them, and one block lasts a request.
-        block_size = settings.block_size or DEFAULT_BLOCK_SIZE
-        return Blocks(
-            block_size=block_size, state_block_size=settings.max_model_len, keeps_prefixes=False
-        )
+        return blocks_of_states(settings)
     block_size = settings.block_size or common_block_size(backends)
     if not largest_state:
-        if len({run.kv_cache_dtype for run in runs}) > 1:
-            element_bytes = dtypes.element_bytes(settings.dtype)
-            block_size = mixed_precision_block_size(
-                block_size=block_size, element_bytes=element_bytes
-            )
-        return Blocks(block_size=block_size, state_block_size=block_size)
+        return blocks_of_attention(runs, block_size, settings)
     token_bytes = next(
         num_bytes
         for run in runs
