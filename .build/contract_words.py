@@ -52,6 +52,8 @@ RUN_NOTES: Final[Mapping[RunNoteKind, str]] = {
     "accelerator_by_memory": "The GPU was told by the size of its memory.",
     "accelerator_not_known": "No GPU is named, and several kinds have that memory, or none.",
     "version_not_known": "The text names a version of the engine that is not known.",
+    "not_the_scenario": "Settings that the text names are not the request's own.",
+    "terms_not_printed": "Terms in `measured` of which only the sum is known, from the pool.",
 }
 ERRORS: Final[Mapping[OtherErrorKind, str]] = {
     "warm_up_out_of_memory": "Sampling was tried out with more requests than there was memory for.",

@@ -240,6 +240,10 @@ export interface CheckRun {
   errors: Explanation[];
   /** The run's own terms, to be adopted as the request's ``measured``. */
   measured: Record<string, number>;
+  /** Those of them that the text does not print: only their sum is known, from the pool. */
+  derived: string[];
+  /** What to add to the request to ask anything else of this run; empty if nothing was read. */
+  adopted: Record<string, unknown>;
   /** What a reader should know before trusting the comparison. */
   notes: Note[];
   /** A line that holds none of these is never read: a large file can be thinned out by them. */
@@ -319,7 +323,7 @@ export interface StageBar {
 /** One thing to know before trusting the figures. */
 export interface Note {
   /** Which thing, as one word. */
-  kind: "assumed_total_bytes" | "assumed_generation" | "rocm_kernels" | "defaulted_fields" | "overrides_without_effect" | "quantization_ignored" | "version_not_established" | "workload_longer_than_max_model_len" | "checkpoint_disagrees" | "warm_up_outside_budget" | "may_be_refused" | "nothing_to_hold_it_against" | "cannot_be_sized" | "other_engine" | "setting_not_used" | "model_taken" | "model_not_known" | "several_accelerators" | "accelerator_by_memory" | "accelerator_not_known" | "version_not_known";
+  kind: "assumed_total_bytes" | "assumed_generation" | "rocm_kernels" | "defaulted_fields" | "overrides_without_effect" | "quantization_ignored" | "version_not_established" | "workload_longer_than_max_model_len" | "checkpoint_disagrees" | "warm_up_outside_budget" | "may_be_refused" | "nothing_to_hold_it_against" | "cannot_be_sized" | "other_engine" | "setting_not_used" | "model_taken" | "model_not_known" | "several_accelerators" | "accelerator_by_memory" | "accelerator_not_known" | "version_not_known" | "not_the_scenario" | "terms_not_printed";
   /** A sentence with this scenario's numbers. */
   message: string;
 }

@@ -4,9 +4,10 @@ Every what-if after that starts from what really ran. The pool itself is adopted
 terms are not known: a pool that is given does not move when a knob does.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
+from pycore.evidence.reading.numbers import gib_text
 from pycore.evidence.terms import Term, Terms
 from pycore.scenario import Measured, Scenario
 from pycore.sizing.result import SizeResult
@@ -14,13 +15,43 @@ from pycore.units import GIB
 
 # The order in which unprinted terms give way to what the pool proves was left for them.
 UNPRINTED: Final = ("non_torch_bytes", "activation_bytes", "cuda_graph_bytes")
+NAMES: Final = {
+    "non_torch_bytes": "non-torch memory",
+    "activation_bytes": "activations",
+    "cuda_graph_bytes": "the estimate for CUDA graphs",
+}
 # Terms that are printed with two decimals close no better than this.
 CLOSES: Final = GIB // 20
 
 
+@dataclass(frozen=True, slots=True)
+class Adopted:
+    """The terms to carry on with, and which of them the text does not print."""
+
+    measured: Measured
+    derived: tuple[str, ...] = ()
+    """Terms of which only the sum is known, from the pool."""
+
+    def terms(self) -> dict[str, int]:
+        """The terms by name, without those that are not known."""
+        found = {name: getattr(self.measured, name) for name in Measured.__slots__}
+        return {name: size for name, size in found.items() if size is not None}
+
+    def said_of_derived(self) -> str:
+        """What a reader should know of the terms that are not printed."""
+        left = sum(self.terms()[name] for name in self.derived)
+        names = " and ".join(NAMES[name] for name in self.derived)
+        if len(self.derived) == 1:
+            return f"The text does not print {names}: the pool leaves {gib_text(left)} for it."
+        return (
+            f"The text does not print {names}: the pool leaves {gib_text(left)} for them, shared "
+            "out as Napkin expects."
+        )
+
+
 def adopt(
     terms: Terms, scenario: Scenario, predicted: SizeResult | None, *, graphs_in_budget: bool
-) -> Measured:
+) -> Adopted:
     """The measured terms to carry on with."""
     graphs = terms.cuda_graphs_estimated if graphs_in_budget else terms.cuda_graphs
     if graphs is None and not graphs_in_budget:
@@ -33,11 +64,13 @@ def adopt(
         total_bytes=value(terms.total),
     )
     if terms.available is None or terms.available.value <= 0:
-        return found
+        return Adopted(found)
     closed = close(found, terms, scenario, predicted, graphs_in_budget=graphs_in_budget)
     if closed is None:
-        return replace(found, available_kv_cache_bytes=terms.available.value)
-    return closed
+        return Adopted(replace(found, available_kv_cache_bytes=terms.available.value))
+    return Adopted(
+        closed, tuple(name for name in UNPRINTED if getattr(closed, name) != getattr(found, name))
+    )
 
 
 def value(term: Term | None) -> int | None:
@@ -74,7 +107,17 @@ def close(
         left -= getattr(found, name) or 0
     if not unknown:
         return settle(found, left)
+    if found.weights_bytes_per_rank is None and not is_expected(left, predicted, unknown):
+        # Other weights explain it as well as any of these terms.
+        return None
     return deal(found, left, {name: getattr(predicted, name) or 0 for name in unknown})
+
+
+def is_expected(left: int, predicted: SizeResult, names: list[str]) -> bool:
+    """Whether what the pool leaves for some terms is what runs have shown of them."""
+    bounds = [predicted.bounds.get(name) for name in names]
+    most = sum(bound[1] for bound in bounds if bound is not None)
+    return None in bounds or left <= most
 
 
 def settle(found: Measured, left: int) -> Measured | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pycore.errors import InvalidRequest
 from pycore.evidence.adopt import adopt
 from pycore.evidence.compare import CheckRow, compare
+from pycore.evidence.differences import differences
 from pycore.evidence.errors.explanations import Explanation, explain
 from pycore.evidence.reading.feed import read_text
 from pycore.evidence.reading.lines import ANCHORS
@@ -18,12 +19,17 @@ from pycore.evidence.reading.readings import Findings
 from pycore.evidence.recognise import Recognised, recognise
 from pycore.evidence.rules.contradictions import contradictions
 from pycore.evidence.rules.rule import Contradiction, Evidence
-from pycore.evidence.terms import Terms, terms_of
-from pycore.hardware import accelerators
+from pycore.evidence.run_scenario import (
+    graphs_in_budget,
+    past_its_start,
+    pinned_to,
+    predict,
+    sized,
+    with_defaults,
+)
+from pycore.evidence.terms import terms_of
 from pycore.scenario import Measured, Scenario
 from pycore.sizing.note import Note
-from pycore.sizing.result import SizeResult
-from pycore.sizing.size import size
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +94,10 @@ class CheckRun:
     """The errors in the text, explained; causes before consequences."""
     measured: Mapping[str, int]
     """The run's own terms, to be adopted as the request's ``measured``."""
+    derived: tuple[str, ...]
+    """Those of them that the text does not print: only their sum is known, from the pool."""
+    adopted: Mapping[str, object]
+    """What to add to the request to ask anything else of this run; empty if nothing was read."""
     notes: tuple[Note, ...]
     """What a reader should know before trusting the comparison."""
     anchors: tuple[str, ...]
@@ -109,97 +119,38 @@ def check_run(scenario: Scenario) -> CheckRun:
     told = past_its_start(told, terms)
     predicted = predict(told, recognised)
     graphs = graphs_in_budget(findings, predicted)
-    measured = adopt(terms, told, predicted, graphs_in_budget=graphs)
+    adopted = adopt(terms, told, predicted, graphs_in_budget=graphs)
+    stated = findings.setting("stated_quantization")
+    if recognised.request or stated:
+        said = differences(recognised, stated, asked, sized(asked))
+        if said:
+            recognised.note("not_the_scenario", said)
+    if adopted.derived:
+        recognised.note("terms_not_printed", adopted.said_of_derived())
     pinned = pinned_to(told, terms) if predicted is not None else None
     fitted = pinned_to(replace(told, max_model_len="auto"), terms) if pinned else None
     told = with_defaults(told, predicted)
     evidence = Evidence(findings, terms, told, asked, predicted, pinned, fitted, graphs)
     found = contradictions(evidence) if findings.lines_read else ()
-    adopted = replace(told, measured=measured)
+    adopting = replace(told, measured=adopted.measured)
     return CheckRun(
         recognised=recognised_text(findings, recognised),
         request=recognised.request,
         rows=compare(findings, terms, predicted, pinned),
         contradictions=tuple(item for item in found if item.excludes),
         findings=tuple(item for item in found if not item.excludes),
-        errors=explain(findings, terms, adopted, sized(adopted) if findings.errors else None),
-        measured={name: size for name, size in as_dict(measured).items() if size is not None},
+        errors=explain(findings, terms, adopting, sized(adopting) if findings.errors else None),
+        measured=adopted.terms(),
+        derived=adopted.derived,
+        adopted=as_run(recognised.request, adopted.terms()),
         notes=tuple(recognised.notes),
         anchors=ANCHORS,
     )
 
 
-def past_its_start(told: Scenario, terms: Terms) -> Scenario:
-    """The scenario of a run that loaded its weights: enough was free, whatever that was."""
-    if told.accelerator_free_bytes is not None or not (terms.weights or terms.available):
-        return told
-    total = terms.total.value if terms.total else told.accelerator_total_bytes
-    if total is None and told.accelerator is not None:
-        known = accelerators.catalogue().get(told.accelerator, {}).get("total_bytes")
-        total = known if isinstance(known, int) else None
-    return told if total is None else replace(told, accelerator_free_bytes=total)
-
-
-def predict(told: Scenario, recognised: Recognised) -> SizeResult | None:
-    """The recognised scenario sized; None, with a note, where it cannot be."""
-    if recognised.serves_other_model:
-        return None
-    try:
-        return size(told)
-    except InvalidRequest as error:
-        if error.field in {"model", "accelerator"} and error.reason == "missing":
-            recognised.note("nothing_to_hold_it_against", f"{error.message}.")
-        else:
-            recognised.note("cannot_be_sized", f"{error.field}: {error.message}.")
-        return None
-
-
-def sized(scenario: Scenario) -> SizeResult | None:
-    """A scenario sized, or None where it cannot be."""
-    try:
-        return size(scenario)
-    except InvalidRequest:
-        return None
-
-
-def pinned_to(told: Scenario, terms: Terms) -> SizeResult | None:
-    """The scenario sized with the run's own pool: what should follow from it."""
-    if terms.available is None or terms.available.value <= 0:
-        return None
-    return sized(replace(told, measured=Measured(available_kv_cache_bytes=terms.available.value)))
-
-
-def graphs_in_budget(findings: Findings, predicted: SizeResult | None) -> bool:
-    """Whether the engine takes the estimate for CUDA graphs from the pool.
-
-    As the sizing has it: what its budget less all other terms leaves is the pool, or more.
-    """
-    if findings.setting("cuda_graphs_in_budget") is False or predicted is None:
-        return False
-    graphs, pool = predicted.cuda_graph_bytes, predicted.available_kv_cache_bytes
-    terms = (
-        predicted.loaded_weights_bytes_per_rank,
-        predicted.activation_bytes,
-        predicted.non_torch_bytes,
-        pool,
-    )
-    if not graphs or None in terms:
-        return False
-    left = predicted.requested_bytes - sum(term for term in terms if term is not None)
-    return left > graphs // 2
-
-
-def with_defaults(told: Scenario, predicted: SizeResult | None) -> Scenario:
-    """The scenario with the engine's own utilisation, where none was said."""
-    if told.gpu_memory_utilization is not None or predicted is None:
-        return told
-    chosen = predicted.chosen.get("gpu_memory_utilization")
-    return replace(told, gpu_memory_utilization=chosen) if isinstance(chosen, float) else told
-
-
-def as_dict(measured: Measured) -> dict[str, int | None]:
-    """Measured terms by name."""
-    return {name: getattr(measured, name) for name in Measured.__slots__}
+def as_run(request: Mapping[str, object], measured: Mapping[str, int]) -> dict[str, object]:
+    """The fields that make the scenario the run."""
+    return {**request, "measured": dict(measured)} if request or measured else {}
 
 
 def recognised_text(findings: Findings, recognised: Recognised) -> RecognisedText:

@@ -20,6 +20,9 @@ FOLLOWS: Final = (
 BATCH: Final = ("max_num_seqs", "max_num_batched_tokens")
 # What "%.2f" of a concurrency hides.
 CONCURRENCY_ROUNDING: Final = 0.0051
+# Ratios of printed sizes are whole to what two decimals leave open.
+RATIO_DOUBT: Final = 0.01
+NOT_WORTH_SAYING: Final = GIB // 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +51,11 @@ def because(case: Case, expected: float | None, bounds: Bounds) -> str:
         case "loaded_weights_bytes_per_rank":
             return weights(case, expected, difference)
         case "total_bytes" | "requested_bytes":
-            return budget(case, difference)
+            return budget(case)
         case "available_kv_cache_bytes":
             return pool(case, difference)
         case "needed_kv_cache_bytes" | "block_size":
-            return "Another layout of the KV cache than Napkin's: blocks, groups or element type."
+            return layout(case, expected)
         case _:
             return estimated(case, bounds)
 
@@ -81,6 +84,8 @@ def unexplained(case: Case) -> str:
 
 def weights(case: Case, expected: float, difference: float) -> str:
     """Weights, as loaded."""
+    if abs(difference) < expected * 0.0005:
+        return "Within 0.1%: buffers of the kernels in use."
     share = f"{abs(difference) / expected:.1%} {'more' if difference > 0 else 'less'}"
     if difference > 0 and case.findings.setting("speculative_config") is not None:
         return f"{share}: the draft model is loaded beside it."
@@ -95,15 +100,21 @@ def weights(case: Case, expected: float, difference: float) -> str:
     return f"{share} than parameters and buffers come to; nothing in the text says why."
 
 
-def budget(case: Case, difference: float) -> str:
+def budget(case: Case) -> str:
     """The GPU's memory, and the share of it that may be used."""
     if case.figure == "total_bytes":
-        return (
-            f"This GPU reports {gib_text(abs(difference))} "
-            f"{'more' if difference > 0 else 'less'} than the one sized: ECC, virtualisation and "
-            "drivers take their part, so one name stands for several sizes."
-        )
+        return "ECC, virtualisation and drivers take their part: one name stands for several sizes."
     return "Utilisation times the GPU's memory: one of the two differs."
+
+
+def layout(case: Case, expected: float) -> str:
+    """The cache of one request, or of one block."""
+    ratio = case.measured / expected
+    if ratio > 1 and abs(ratio - round(ratio)) < RATIO_DOUBT:
+        return f"{round(ratio)} times Napkin's: fewer ranks, wider elements or another model."
+    if ratio < 1 and abs(1 / ratio - round(1 / ratio)) < RATIO_DOUBT:
+        return f"1/{round(1 / ratio)} of Napkin's: more ranks, narrower elements or another model."
+    return "Another layout of the KV cache than Napkin's: blocks, groups or element type."
 
 
 def activation(case: Case, bounds: Bounds) -> str:
@@ -111,7 +122,8 @@ def activation(case: Case, bounds: Bounds) -> str:
     said = estimate(case, bounds)
     assumed = [name for name in BATCH if case.findings.setting(name) is None]
     if assumed:
-        said += f" {' and '.join(assumed)} not printed: the defaults are assumed."
+        verb = "is" if len(assumed) == 1 else "are"
+        said += f" {' and '.join(assumed)} {verb} not printed: the defaults are assumed."
     if case.figure == "printed_peak_activation_bytes" and case.terms.includes_estimate:
         said += " From 0.27 the printed peak has the estimate for CUDA graphs in it."
     return said
@@ -143,38 +155,57 @@ def estimate(case: Case, bounds: Bounds) -> str:
     """Any estimated figure: whether real runs went that far."""
     if bounds is None:
         return "An estimate, without a stated range."
-    low, high = (gib_text(edge) for edge in bounds)
-    inside = bounds[0] - case.rounding <= case.measured <= bounds[1] + case.rounding
-    if inside:
-        return f"Estimated from other runs; inside their range, {low} to {high}."
-    side = "below" if case.measured < bounds[0] else "above"
-    return f"Estimated from other runs, and {side} their range, {low} to {high}."
+    if bounds[0] - case.rounding <= case.measured <= bounds[1] + case.rounding:
+        return "Within the range of other runs."
+    side = "Below" if case.measured < bounds[0] else "Above"
+    return f"{side} the range of other runs."
 
 
 def pool(case: Case, difference: float) -> str:
-    """The pool: the differences of what was taken before it, and what they leave unexplained."""
+    """The pool: what took more or less before it, and what that leaves unexplained."""
     result, terms = case.predicted, case.terms
     if result is None:
         return ""
-    parts, left = [], difference
+    left, parts, unprinted = difference, [], []
     for name, measured, expected in (
         ("the budget", terms.requested, result.requested_bytes),
         ("weights", terms.weights, result.loaded_weights_bytes_per_rank),
         ("activations", terms.activation, result.activation_bytes),
-        ("non-torch", terms.non_torch, result.non_torch_bytes),
+        ("non-torch memory", terms.non_torch, result.non_torch_bytes),
         ("the estimate for CUDA graphs", terms.cuda_graphs_estimated, result.cuda_graph_bytes),
     ):
-        if measured is None or expected is None:
+        if expected is None or (measured is None and name == "the budget"):
+            continue
+        if measured is None:
+            unprinted.append(name)
             continue
         change = measured.value - expected
-        gain = change if name == "the budget" else -change
-        if abs(gain) >= GIB // 100:
-            parts.append(f"{name} {gain / GIB:+.2f}")
-        left -= gain
-    if not parts:
-        return f"{difference / GIB:+.2f} GiB; the text prints none of the terms that lead to it."
-    rest = f"; {left / GIB:+.2f} not told by what is printed" if abs(left) > GIB * 0.05 else ""
-    return f"{difference / GIB:+.2f} GiB: {', '.join(parts)}{rest}."
+        left -= change if name == "the budget" else -change
+        if abs(change) >= GIB // 100:
+            verb = "is" if name == "the budget" else "took"
+            parts.append(f"{name} {verb} {more(change)}")
+    if abs(left) > NOT_WORTH_SAYING:
+        parts.append(the_rest(-left, unprinted))
+    return capital("; ".join(parts) or "small differences of what is taken before it") + "."
+
+
+def the_rest(change: float, unprinted: list[str]) -> str:
+    """What is left of the difference, and whose it is."""
+    if not unprinted:
+        return f"{gib_text(abs(change))} of it are not told by what is printed"
+    *others, last = unprinted
+    names = f"{', '.join(others)} and {last}" if others else last
+    return f"{names}, which are not printed, took {more(change)}"
+
+
+def more(change: float) -> str:
+    """How far a term is from the predicted one."""
+    return f"{gib_text(abs(change))} {'more' if change > 0 else 'less'}"
+
+
+def capital(text: str) -> str:
+    """A sentence's beginning."""
+    return text[:1].upper() + text[1:]
 
 
 def follows(case: Case) -> str:
@@ -187,9 +218,9 @@ def follows(case: Case) -> str:
     per_block = case.pinned.kv_cache_bytes_per_block or 1
     available = case.terms.available
     doubt = available.rounding / per_block + 1 if available else 1
-    blocks = case.pinned.num_gpu_blocks or 1
+    blocks = (available.value if available else 0) // per_block or 1
     if abs(case.measured - expected) <= max(CONCURRENCY_ROUNDING, expected * doubt / blocks):
-        return "What the printed pool holds: the difference is the pool's own."
+        return "Follows from the KV pool above."
     return (
         f"The printed pool would hold {expected:,.2f}".removesuffix(".00")
         + ": another rank had less, or the cache is laid out in another way."

@@ -27,6 +27,8 @@ RunNoteKind = Literal[
     "accelerator_by_memory",
     "accelerator_not_known",
     "version_not_known",
+    "not_the_scenario",
+    "terms_not_printed",
 ]
 
 

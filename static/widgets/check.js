@@ -35,7 +35,7 @@ export function createCheck(root, change, ask) {
     if (mine !== thinned) return;
     const answer = await ask({ ask: "check_run", text });
     if (answer?.ok) draw(answer.result, text);
-    const watch = await ask({ ask: "watch" });
+    const watch = await ask({ ask: "watch", ...answer?.result?.adopted });
     if (!watch?.ok) return;
     each(series, watch.result.series, fill);
     setText(rules, watch.result.rules);

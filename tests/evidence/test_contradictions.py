@@ -142,17 +142,6 @@ def test_ranks_that_the_settings_do_not_know_are_said() -> None:
     assert found(text, "ranks_above_tensor_parallel_size")["numbers"]["ranks"] == 4
 
 
-def test_a_split_that_is_not_the_scenarios_is_said() -> None:
-    """The log decides; the reader is told."""
-    text = "non-default args: {'tensor_parallel_size': 4, 'model': 'x'}\n"
-    assert found(text, "tensor_parallel_size_differs")["numbers"] == {
-        "recognised": 4,
-        "scenario": 2,
-    }
-    same = check(text, **{**R1, "tensor_parallel_size": 4})
-    assert "tensor_parallel_size_differs" not in kinds(same["contradictions"])
-
-
 def test_more_running_than_may_is_said() -> None:
     """max_num_seqs is 64, 116 ran."""
     item = found(WRITE_UP, "more_running_than_max_num_seqs", max_num_seqs=64)

@@ -1,6 +1,7 @@
 """What a server's series settle at, and the alerts that say when they do not."""
 
 import json
+import math
 import re
 from typing import Any
 
@@ -47,6 +48,17 @@ def test_more_than_fits_is_preempted() -> None:
     assert series(busy, "Preemptions")["settles_at"] is None
     assert series(busy, "KV cache usage")["high"] == 1
     assert "throw" in series(busy, "Preemptions")["because"]
+
+
+def test_what_fits_is_said_as_the_verdict_says_it() -> None:
+    """A tenth of a request more than there is room for is a request thrown out."""
+    for tokens in range(100, 4000, 177):
+        asked = {**LOAD_TEST, "input_tokens": tokens, "concurrency": 2}
+        sized = json.loads(answer(json.dumps(asked)))["result"]
+        held = math.floor(sized["max_concurrency_for_workload"] * 10) / 10
+        result = watch(**asked)
+        assert f"; {held:.1f} fit at full length" in series(result, "Running")["because"]
+        assert f"holds {held:.1f} requests" in result["alerts"][0]["description"]
 
 
 @given(st.integers(1, 300), st.integers(1, 4000), st.integers(1, 4000))

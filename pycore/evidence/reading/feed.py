@@ -11,7 +11,7 @@ from typing import Final
 from pycore.evidence.reading import lines
 from pycore.evidence.reading.bench import read_bench
 from pycore.evidence.reading.counters import read_counters
-from pycore.evidence.reading.frames import read_frame
+from pycore.evidence.reading.frames import read_frame, tells_of_start
 from pycore.evidence.reading.lines import Line, relevant_lines, segments
 from pycore.evidence.reading.logs import read_log, start_mark
 from pycore.evidence.reading.metrics import read_metrics
@@ -113,6 +113,8 @@ def read_line(line: Line, findings: Findings) -> None:
         return
     if subjects & lines.ERRORS and not tells_of_error(line.text):
         subjects &= ~lines.ERRORS
+    if subjects & lines.FRAMES and not tells_of_start(line.text):
+        subjects &= ~lines.FRAMES
     readers = [reader for subject, reader in READERS if subjects & subject]
     if not readers:
         return

@@ -34,7 +34,13 @@ FRAMES: Final = (
 )
 # A worker runs the model in the profile and in warm-up too: alone it says that one is served.
 WEAK: Final = "in execute_model"
-ANCHORS: Final = (BEGINS, *(frame for frame, _ in FRAMES))
+# Every frame has it, and little else does.
+ANCHORS: Final = (BEGINS, ", line ")
+
+
+def tells_of_start(text: str) -> bool:
+    """Whether a line begins a traceback, or names a part of the start."""
+    return BEGINS in text or any(frame in text for frame, _ in FRAMES)
 
 
 def read_frame(segment: Segment, findings: Findings) -> bool:

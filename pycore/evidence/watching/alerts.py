@@ -3,7 +3,7 @@
 from typing import Final
 
 from pycore.evidence.watching.rules_text import Alert
-from pycore.evidence.watching.steady import Steady
+from pycore.evidence.watching.steady import Steady, tenths
 from pycore.scenario import Scenario
 from pycore.sizing.result import SizeResult
 
@@ -34,7 +34,7 @@ def pool_alerts(scenario: Scenario, steady: Steady) -> list[Alert]:
             "2m",
             "warning",
             "Requests are thrown out of a full KV cache and computed anew",
-            f"The pool holds {steady.held:.1f} requests of {scenario.input_tokens} + "
+            f"The pool holds {tenths(steady.held):.1f} requests of {scenario.input_tokens} + "
             f"{scenario.output_tokens} tokens; more were admitted.",
         ),
         Alert(
@@ -58,7 +58,7 @@ def queue_alerts(steady: Steady) -> list[Alert]:
             "5m",
             "warning",
             "Requests wait longer than a moment",
-            f"{waiting} should wait with {steady.asked} at once.",
+            f"With {steady.asked} at once {waiting or 'none'} should wait.",
         ),
         Alert(
             "VllmMoreRunningThanHeld",

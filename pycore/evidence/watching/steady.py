@@ -1,5 +1,6 @@
 """A workload that has settled: how many requests run, and how full they make the pool."""
 
+import math
 from dataclasses import dataclass
 
 from pycore.engine.kv.capacity import blocks_per_request
@@ -9,6 +10,11 @@ from pycore.sizing.deployment import deployment_of, plan_of
 from pycore.sizing.ledger import Ledger
 from pycore.sizing.result import SizeResult
 from pycore.units import ceil_div
+
+
+def tenths(value: float) -> float:
+    """A number of requests to one decimal: never more than there are."""
+    return math.floor(value * 10 + 1e-9) / 10
 
 
 @dataclass(frozen=True, slots=True)

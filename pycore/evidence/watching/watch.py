@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pycore.evidence.reading.numbers import gib_text
 from pycore.evidence.watching.alerts import UNEVEN_PERCENT, difference, each_alert
 from pycore.evidence.watching.rules_text import Alert, rules_text
-from pycore.evidence.watching.steady import Steady, steady_state
+from pycore.evidence.watching.steady import Steady, steady_state, tenths
 from pycore.scenario import Scenario
 from pycore.sizing.result import SizeResult
 from pycore.sizing.size import size
@@ -63,8 +63,9 @@ def watch(scenario: Scenario) -> Watch:
 
 def requests(steady: Steady) -> tuple[Series, ...]:
     """The engine's own series, per replica."""
-    waits = max(0.0, steady.asked - steady.running)
-    short = max(waits, steady.asked - steady.held) if steady.preempts else waits
+    held, running = tenths(steady.held), tenths(steady.running)
+    waits = max(0.0, steady.asked - running)
+    short = max(waits, steady.asked - held) if steady.preempts else waits
     return (
         Series(
             "KV cache usage",
@@ -72,15 +73,15 @@ def requests(steady: Steady) -> tuple[Series, ...]:
             round(steady.usage, 3),
             round(steady.usage_at_full_length, 3),
             "share",
-            f"{steady.running:.1f} requests, each with half of its answer in the cache on average.",
+            f"{running:.1f} requests, each with half of its answer in the cache on average.",
         ),
         Series(
             "Running",
             "max(vllm:num_requests_running)",
-            round(steady.running, 1),
+            running,
             float(steady.asked),
             "requests",
-            f"{steady.asked} at once on each replica; {steady.held:.1f} fit at full length.",
+            f"{steady.asked} at once on each replica; {held:.1f} fit at full length.",
         ),
         Series(
             "Waiting",
