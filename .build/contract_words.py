@@ -32,6 +32,7 @@ SIZE_NOTES: Final[Mapping[SizeNoteKind, str]] = {
     "assumed_total_bytes": "The GPU's memory is assumed: no public log prints it.",
     "assumed_generation": "Of the GPU only the memory is given: all else is taken to be an H100's.",
     "rocm_kernels": "AMD's attention kernels depend on a switch that no request has.",
+    "reconstructed_config": "The catalogue's config is put together from published figures, not the published file.",
     "defaulted_fields": "The config leaves out fields that decide something.",
     "overrides_without_effect": "Fields of the config were changed on which no figure rests.",
     "quantization_ignored": "The checkpoint says that it is quantised, in words that the engine does not see.",

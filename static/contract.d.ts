@@ -323,7 +323,7 @@ export interface StageBar {
 /** One thing to know before trusting the figures. */
 export interface Note {
   /** Which thing, as one word. */
-  kind: "assumed_total_bytes" | "assumed_generation" | "rocm_kernels" | "defaulted_fields" | "overrides_without_effect" | "quantization_ignored" | "version_not_established" | "workload_longer_than_max_model_len" | "checkpoint_disagrees" | "warm_up_outside_budget" | "may_be_refused" | "nothing_to_hold_it_against" | "cannot_be_sized" | "other_engine" | "setting_not_used" | "model_taken" | "model_not_known" | "several_accelerators" | "accelerator_by_memory" | "accelerator_not_known" | "version_not_known" | "not_the_scenario" | "terms_not_printed";
+  kind: "assumed_total_bytes" | "assumed_generation" | "rocm_kernels" | "reconstructed_config" | "defaulted_fields" | "overrides_without_effect" | "quantization_ignored" | "version_not_established" | "workload_longer_than_max_model_len" | "checkpoint_disagrees" | "warm_up_outside_budget" | "may_be_refused" | "nothing_to_hold_it_against" | "cannot_be_sized" | "other_engine" | "setting_not_used" | "model_taken" | "model_not_known" | "several_accelerators" | "accelerator_by_memory" | "accelerator_not_known" | "version_not_known" | "not_the_scenario" | "terms_not_printed";
   /** A sentence with this scenario's numbers. */
   message: string;
 }

@@ -7,6 +7,7 @@ SizeNoteKind = Literal[
     "assumed_total_bytes",
     "assumed_generation",
     "rocm_kernels",
+    "reconstructed_config",
     "defaulted_fields",
     "overrides_without_effect",
     "quantization_ignored",

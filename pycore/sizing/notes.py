@@ -5,6 +5,7 @@ from typing import Final
 
 from pycore.engine.overheads import taken_before_start
 from pycore.engine.shards import Ranks
+from pycore.model.catalogue import catalogue
 from pycore.sizing.deployment import Deployment
 from pycore.sizing.memory import StageMemory
 from pycore.sizing.note import Note
@@ -14,6 +15,8 @@ from pycore.units import GIB
 # A checkpoint's files hold headers, and sometimes weights that the engine leaves on disk.
 CHECKPOINT_TOLERANCE: Final = 0.02
 
+# What the catalogue says of a config that was not copied from the published file.
+RECONSTRUCTED: Final = "reconstructed"
 # How fast positions rotate decides no byte.
 WITHOUT_BYTES: Final = ("rope_theta", "rope_local_base_freq")
 
@@ -58,6 +61,20 @@ def rocm_kernels(deployment: Deployment) -> Note | None:
         "The attention kernels, and with them the tokens of a block, are those that vLLM 0.33 "
         f"picks on {accelerator.name} with AITER installed and not switched on, as in its image: "
         "VLLM_ROCM_USE_AITER=1 takes others.",
+    )
+
+
+def reconstructed_config(deployment: Deployment) -> Note | None:
+    """A model of the catalogue whose published config.json was not found."""
+    named = deployment.scenario.model
+    confidence = str(catalogue()[named]["confidence"]) if named is not None else ""
+    how, _, why = confidence.partition("; ")
+    if how != RECONSTRUCTED:
+        return None
+    return Note(
+        "reconstructed_config",
+        f"The config of {deployment.model.name} is put together from published figures, not the "
+        f"published file; {why}. A config.json that is given is read instead.",
     )
 
 
@@ -194,6 +211,7 @@ TELLERS: Final[tuple[Callable[[Deployment], Note | None], ...]] = (
     assumed_memory,
     assumed_generation,
     rocm_kernels,
+    reconstructed_config,
     defaulted_fields,
     overrides_without_effect,
     quantization_ignored,

@@ -4,6 +4,8 @@ import json
 from typing import Any
 
 from pycore.bridge import answer
+from pycore.data import rows
+from pycore.sizing.notes import RECONSTRUCTED
 
 R1 = {"model": "llama-3.3-70b-instruct", "accelerator": "a100-pcie-80gb", "tensor_parallel_size": 2}
 
@@ -26,3 +28,21 @@ def test_a_pool_that_holds_the_longest_request_by_a_hair_is_said_to() -> None:
 def test_a_refused_length_is_not_said_to_be_in_doubt() -> None:
     """The refusal says it already."""
     assert "may_be_refused" not in kinds(max_model_len=131_072)
+
+
+def test_a_config_that_was_put_together_is_said_to_be() -> None:
+    """59 of the catalogue's are; one that is pasted, or was published, is not."""
+    row = next(row for row in rows("models") if row["id"] == R1["model"])
+    assert "reconstructed_config" in kinds()
+    assert "reconstructed_config" not in kinds(model=None, config=row["config"])
+    assert "reconstructed_config" not in kinds(model="llama-3.1-70b-instruct")
+
+
+def test_every_reconstructed_config_says_what_was_checked_of_it() -> None:
+    """The note ends with it."""
+    reconstructed = [str(row["confidence"]) for row in rows("models")]
+    assert all(
+        confidence.partition("; ")[2]
+        for confidence in reconstructed
+        if confidence.startswith(RECONSTRUCTED)
+    )
