@@ -74,8 +74,8 @@ export interface Scenario {
   max_num_batched_tokens: number | null;
   /** Do without CUDA graphs. */
   enforce_eager: boolean;
-  /** Keep the KV blocks of past requests for reuse. */
-  enable_prefix_caching: boolean;
+  /** Keep the KV blocks of past requests for reuse; null: as the version does for the model. */
+  enable_prefix_caching: boolean | null;
   /** Size every layer's cache as if it kept all tokens. */
   disable_hybrid_kv_cache_manager: boolean;
   /** Tokens of a request's prompt. */
@@ -132,8 +132,14 @@ export interface SizeResult {
   available_kv_cache_bytes: number | null;
   /** What one more token of a long request takes on each GPU; an average, so not always whole [bytes]. */
   kv_cache_bytes_per_token_per_rank: number | number | null;
+  /** Key-value heads that one GPU keeps of a layer; null where layers keep no such heads. */
+  num_kv_heads_per_rank: number | null;
+  /** GPUs of a replica that keep the same key-value head. */
+  num_kv_head_replicas: number | null;
   /** Tokens of one KV block. */
   block_size: number | null;
+  /** What one request of input_tokens + output_tokens takes on each GPU [bytes]. */
+  kv_cache_bytes_for_workload: number | null;
   /** Bytes of one KV block of all layers, on the stage where it is largest. */
   kv_cache_bytes_per_block: number | null;
   /** Blocks of the pool, on the stage that has fewest; null where the engine refuses. */

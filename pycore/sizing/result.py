@@ -84,8 +84,14 @@ class SizeResult:
     """What is left for the KV cache on the stage that has least [bytes]."""
     kv_cache_bytes_per_token_per_rank: int | float | None
     """What one more token of a long request takes on each GPU; an average, so not always whole [bytes]."""
+    num_kv_heads_per_rank: int | None
+    """Key-value heads that one GPU keeps of a layer; null where layers keep no such heads."""
+    num_kv_head_replicas: int | None
+    """GPUs of a replica that keep the same key-value head."""
     block_size: int | None
     """Tokens of one KV block."""
+    kv_cache_bytes_for_workload: int | None
+    """What one request of input_tokens + output_tokens takes on each GPU [bytes]."""
     kv_cache_bytes_per_block: int | None
     """Bytes of one KV block of all layers, on the stage where it is largest."""
     num_gpu_blocks: int | None

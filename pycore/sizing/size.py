@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 
 from pycore.engine.attention.backends import NoAttentionBackendError
+from pycore.engine.kv.capacity import needed_bytes
+from pycore.engine.kv.formulas import num_kv_head_replicas, num_kv_heads_per_rank
 from pycore.engine.kv.groups import KVCachePlan
 from pycore.engine.kv.pages import PagesDoNotUnifyError
 from pycore.engine.refusals.architecture import architecture_refusals
@@ -144,6 +146,7 @@ def result_of(sizing: Sizing, ledger: Ledger) -> SizeResult:
         available_kv_cache_bytes=memory.available_kv_cache_bytes,
         kv_cache_bytes_per_token_per_rank=marginal_bytes_per_token(plan, limit),
         block_size=block_size_of(deployment),
+        kv_cache_bytes_for_workload=needed_bytes(plan, deployment.workload_tokens),
         kv_cache_bytes_per_block=max(plan.bytes_per_block_by_stage),
         num_gpu_blocks=blocks if starts else None,
         max_model_len=capacity.max_model_len,
@@ -194,6 +197,7 @@ def base_result(
 ) -> SizeResult:
     """What is known of any deployment, whatever its memory holds."""
     scenario, model = deployment.scenario, deployment.model
+    heads = kv_heads_of(deployment)
     return SizeResult(
         verdict=verdict,
         starts=False,
@@ -216,6 +220,9 @@ def base_result(
         non_torch_bytes=None,
         available_kv_cache_bytes=None,
         kv_cache_bytes_per_token_per_rank=None,
+        kv_cache_bytes_for_workload=None,
+        num_kv_heads_per_rank=num_kv_heads_per_rank(**heads) if heads else None,
+        num_kv_head_replicas=num_kv_head_replicas(**heads) if heads else None,
         block_size=scenario.block_size,
         kv_cache_bytes_per_block=None,
         num_gpu_blocks=None,
@@ -233,6 +240,13 @@ def base_result(
         notes=notes_of(deployment),
         figures=tuple(ledger.figures) if ledger.is_open else None,
     )
+
+
+def kv_heads_of(deployment: Deployment) -> dict[str, int]:
+    """Key-value heads and the ranks that share them; empty where layers keep no such heads."""
+    heads = deployment.model.num_key_value_heads
+    ranks = deployment.scenario.tensor_parallel_size
+    return {"num_key_value_heads": heads, "tensor_parallel_size": ranks} if heads else {}
 
 
 def chosen_block_size(deployment: Deployment) -> int | None:
@@ -258,6 +272,7 @@ def chosen_of(deployment: Deployment, max_model_len: int) -> dict[str, object]:
         "input_tokens": scenario.input_tokens,
         "output_tokens": scenario.output_tokens,
         "concurrency": scenario.concurrency,
+        "concurrency_per_replica": deployment.concurrency_per_replica,
         "accelerators_per_node": scenario.accelerators_per_node
         or deployment.accelerator.accelerators_per_node,
         "accelerator": deployment.accelerator.name,

@@ -14,6 +14,14 @@ def num_kv_heads_per_rank(*, num_key_value_heads: int, tensor_parallel_size: int
     return max(1, num_key_value_heads // tensor_parallel_size)
 
 
+def num_kv_head_replicas(*, num_key_value_heads: int, tensor_parallel_size: int) -> int:
+    """Ranks that hold a copy of the same key-value head: more than one beyond their number.
+
+    Source: vLLM 0.33.0, model_executor/layers/linear.py, QKVParallelLinear.
+    """
+    return max(1, tensor_parallel_size // num_key_value_heads)
+
+
 def kv_cache_bytes_per_token_per_rank(
     *, num_layers: int, num_kv_heads: int, head_size: int, head_size_v: int, element_bytes: int
 ) -> int:
