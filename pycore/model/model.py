@@ -52,6 +52,9 @@ class Model:
     """What the engine raises a batch to that it chooses itself, so that an item fits whole."""
     outer_tensors: tuple[OuterTensor, ...] = ()
     """What stands around the layers beside embedding, head and final norm: towers, projectors."""
+    empty_towers: tuple[OuterTensor, ...] = ()
+    """Towers of a model that is served for text: the engine builds them all the same, without
+    weights, so that ranks must divide them. Source: vLLM 0.33.0, models/interfaces.py."""
     architecture_numbers: dict[str, int | float | bool | str] = field(default_factory=dict)
     defaulted: dict[str, object] = field(default_factory=dict)
     config_read: dict[str, object] = field(default_factory=dict)
@@ -88,7 +91,8 @@ def is_same(one: Model, other: Model) -> bool:
 def without_towers(model: Model) -> Model:
     """The model less what reads images and sound, as the engine serves it for text alone."""
     kept = tuple(outer for outer in model.outer_tensors if outer.tensor.component != "tower")
-    return model if len(kept) == len(model.outer_tensors) else replace(model, outer_tensors=kept)
+    empty = tuple(outer for outer in model.outer_tensors if outer.tensor.component == "tower")
+    return replace(model, outer_tensors=kept, empty_towers=empty) if empty else model
 
 
 def outer_tensors_elements(model: Model) -> int:

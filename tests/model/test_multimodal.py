@@ -119,13 +119,17 @@ def test_a_tower_is_divided_over_the_ranks(size: int) -> None:
 
 
 def test_a_tower_refuses_ranks_that_its_widths_do_not_allow() -> None:
-    """The text of Qwen2.5-VL-3B divides by 8; the tower's 3,420-wide network does not."""
+    """The text of Qwen2.5-VL-3B divides by 8; the tower's 3,420-wide network does not.
+
+    For text alone the engine builds the tower all the same, only without weights.
+    Source: vLLM 0.33.0, models/interfaces.py (_mark_tower_model), asked for this build.
+    """
     result = asked(QWEN2_5_VL_3B, tensor_parallel_size=8)["result"]
     (refusal,) = result["refusals"]
     assert refusal["kind"] == "indivisible_other"
     assert "3420 is not divisible by 8" in refusal["message"]
     text_alone = asked(QWEN2_5_VL_3B, tensor_parallel_size=8, language_model_only=True)["result"]
-    assert text_alone["starts"]
+    assert text_alone["refusals"][0]["message"] == refusal["message"]
 
 
 def test_a_towers_heads_are_divided_too() -> None:

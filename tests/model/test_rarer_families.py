@@ -60,3 +60,13 @@ def test_some_classes_do_not_ask_whether_the_head_is_tied(model: str) -> None:
     """They always create one, or never. Source: vLLM 0.33.0's classes, built both ways."""
     tied, untied = (weights(model, tie_word_embeddings=ties) for ties in (True, False))
     assert tied == untied
+
+
+def test_qwen3_may_have_a_shared_expert() -> None:
+    """Gate, up and down of its width in 48 layers, and a row that gates it.
+
+    Source: vLLM 0.33.0, model_executor/models/qwen3_moe.py.
+    """
+    plain = weights("qwen3-30b-a3b")
+    shared = weights("qwen3-30b-a3b", shared_expert_intermediate_size=512)
+    assert shared - plain == 2 * 48 * 2048 * (3 * 512 + 1)

@@ -157,7 +157,7 @@ def each_split_size(model: Model) -> Iterator[tuple[int, bool]]:
     for layer in distinct_layers(model):
         for tensor in layer_tensors(layer, model.hidden_size):
             yield from split_sizes_of(tensor)
-    for outer in model.outer_tensors:
+    for outer in (*model.outer_tensors, *model.empty_towers):
         if outer.on_ranks:
             yield from split_sizes_of(outer.tensor)
 

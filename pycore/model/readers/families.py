@@ -138,7 +138,12 @@ FAMILIES: Final[dict[str, Family]] = RARER_FAMILIES | {
         qkv_bias=BIAS,
         output_bias=BIAS,
         qk_norm="head",
-        moe=Moe(sparse_step=True, blackwell_routing=Flag("norm_topk_prob")),
+        moe=Moe(
+            shared_width=("shared_expert_intermediate_size",),
+            shared_gate=True,
+            sparse_step=True,
+            blackwell_routing=Flag("norm_topk_prob"),
+        ),
         ends_on_every_stage=True,
     ),
     "Glm4MoeForCausalLM": Family(

@@ -197,7 +197,7 @@ def read_moe(reader: ConfigReader, moe: Moe) -> MoeMlp:
     elif moe.shared_as_wide:
         shared = width
     elif moe.shared_width:
-        shared = reader.integer(*moe.shared_width, minimum=0)
+        shared = reader.integer(*moe.shared_width, default=0, minimum=0)
     return MoeMlp(
         num_experts=uniform_integer(reader, moe.num_experts),
         num_experts_per_tok=uniform_integer(reader, moe.experts_per_tok),
