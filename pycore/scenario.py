@@ -88,8 +88,8 @@ class Scenario:
     """Tokens that one step processes."""
     enforce_eager: bool = False
     """Do without CUDA graphs."""
-    enable_prefix_caching: bool = True
-    """Keep the KV blocks of past requests for reuse."""
+    enable_prefix_caching: bool | None = None
+    """Keep the KV blocks of past requests for reuse; null: as the version does for the model."""
     disable_hybrid_kv_cache_manager: bool = False
     """Size every layer's cache as if it kept all tokens."""
     input_tokens: int = 4096

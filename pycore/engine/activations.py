@@ -60,15 +60,21 @@ def embedding_copy_bytes(
 
 
 def picture_tower_bytes(
-    *, num_patches: int, widest_rows: int, hidden_size: int, element_bytes: int
+    *,
+    num_patches: int,
+    widest_rows: int,
+    activated_rows: int,
+    hidden_size: int,
+    element_bytes: int,
 ) -> int:
     """The tower that reads pictures, on as many as the largest batch holds.
 
-    Its widest product before and after activation, and four rows of its own hidden size: what
-    comes in, its norm, what attention reads and what it gives.
+    Its widest product before and after activation, which halves it where one half gates the
+    other, and four rows of its own hidden size: what comes in, its norm, what attention reads and
+    what it gives.
     Source: vLLM 0.33.0, multimodal/encoder_budget.py; counted, not fitted.
     """
-    return num_patches * element_bytes * (2 * widest_rows + 4 * hidden_size)
+    return num_patches * element_bytes * (widest_rows + activated_rows + 4 * hidden_size)
 
 
 def kept_picture_bytes(

@@ -18,6 +18,8 @@ class CacheSettings:
     block_size: int | None = None
     """None: as the backends like it."""
     enable_prefix_caching: bool = True
+    checkpointed_states: tuple[str, ...] = ("kda", "mamba2", "gated_delta")
+    """States of which the engine leaves copies inside a prefill."""
     mamba_ssm_cache_dtype: str = "auto"
     use_mm_prefix: bool = False
     cdna_generation: int = 0

@@ -18,7 +18,8 @@ from pycore.hardware.accelerators import Accelerator
 MULTICAST_MAJORS: Final = (9, 10)
 # Versions whose all-reduce took memory for it, with the fewest ranks that it did so for.
 MULTICAST_VERSIONS: Final = {(0, 10): 4, **{(0, minor): 2 for minor in range(17, 25)}}
-# GPUs before these load fewer kernels.
+# GPUs before these load fewer kernels: up to vLLM 0.17, and from 0.18 on.
+HOPPER_CAPABILITY: Final = (9, 0)
 ADA_CAPABILITY: Final = (8, 9)
 # What cuBLAS takes for its handles, which vLLM 0.33 creates before it looks at the memory: assumed.
 CUBLAS_BYTES: Final = 85_000_000
@@ -82,18 +83,29 @@ def non_torch_bytes(
     ranks_bytes: int,
     further_ranks: int,
     bytes_per_further_rank: int,
+    host_memory_bytes: int,
+    slack_bytes: int,
     kept_bytes: int,
 ) -> int:
     """What is taken after the engine's first look at the memory, neither weights nor activations.
 
     The kernels' own code and workspaces, and buffers to talk to the other ranks: on Hopper and
-    Blackwell in some versions such that all ranks can write to at once. From vLLM 0.27 on what
-    the engine keeps of its tensors counts here too.
+    Blackwell in some versions such that all ranks can write to at once. Where CPU and GPU share
+    their memory, what the process takes as a CPU program counts as well. From vLLM 0.27 on what
+    the engine keeps of its tensors counts here too, and where weights were laid out anew the holes that this leaves in what the tensor
+    library reserved.
 
     Source: fitted to public start-up records, by version, TP and GPU generation; vLLM 0.27.1,
     utils/mem_utils.py, for what counts.
     """
-    return first_rank_bytes + ranks_bytes + further_ranks * bytes_per_further_rank + kept_bytes
+    return (
+        first_rank_bytes
+        + ranks_bytes
+        + further_ranks * bytes_per_further_rank
+        + host_memory_bytes
+        + slack_bytes
+        + kept_bytes
+    )
 
 
 def first_rank_name(version: EngineVersion, accelerator: Accelerator, *, in_stages: bool) -> str:
@@ -104,6 +116,8 @@ def first_rank_name(version: EngineVersion, accelerator: Accelerator, *, in_stag
     if accelerator.vendor == "AMD":
         return "non_torch_amd_bytes"
     if minor < 18:
+        if capability is not None and capability < HOPPER_CAPABILITY:
+            return "non_torch_before_hopper_bytes"
         return "non_torch_0_11_bytes" if minor >= 11 else "non_torch_0_10_bytes"
     is_older = capability is not None and capability < ADA_CAPABILITY
     return "non_torch_before_ada_bytes" if is_older else "non_torch_0_18_bytes"
@@ -112,16 +126,31 @@ def first_rank_name(version: EngineVersion, accelerator: Accelerator, *, in_stag
 def ranks_name(version: EngineVersion, accelerator: Accelerator, ranks: int) -> str | None:
     """The learnt constant of what talking to other ranks takes; None for one rank.
 
-    None too where NCCL and cuBLAS are up before the engine looks at the memory (vLLM 0.33).
+    None too where NCCL and cuBLAS are up before the engine looks at the memory (vLLM 0.33). Ranks
+    that talk over PCIe have no buffers that they read of one another.
     """
     if ranks == 1 or version.starts_cublas_first:
         return None
     capability = accelerator.compute_capability
     least = MULTICAST_VERSIONS.get(version.version)
     writes_to_all = capability is not None and capability[0] in MULTICAST_MAJORS
+    if not accelerator.is_linked:
+        return "unlinked_ranks_bytes"
     if writes_to_all and least is not None and ranks >= least:
         return "multicast_bytes"
     return "ranks_bytes"
+
+
+def matrix_workspace_bytes(capability: tuple[int, int] | None) -> int:
+    """What cuBLAS and cuBLASLt keep to multiply in: far more from Hopper on.
+
+    Source: PyTorch, aten/src/ATen/cuda/CublasHandlePool.cpp, parseChosenWorkspaceSize, and
+    CUDABlas.cpp, _parseChosenWorkspaceSize: 32 MiB each on Hopper and the Blackwell of data
+    centres, else 2 of 4 MiB with 8 of 16 KiB, and 1 MiB.
+    """
+    if capability is None or capability[0] in MULTICAST_MAJORS:
+        return 64 << 20
+    return (8 << 20) + (128 << 10) + (1 << 20)
 
 
 def taken_at_least(ranks: int) -> int:

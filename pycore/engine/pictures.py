@@ -32,6 +32,7 @@ class Pictures:
     patch_elements: int
     hidden_size: int
     widest_rows: int
+    activated_rows: int
 
 
 @lru_cache(maxsize=64)
@@ -52,12 +53,15 @@ def profiled_pictures(
     count = max(1, max_num_batched_tokens // tokens)
     ranks = Ranks(tensor_parallel_size, 1, 1, enable_expert_parallel=False)
     blocks = [linear for linear in linears if ".0." in linear.name]
+    widest = max((shard_of(block, ranks).num_rows for block in blocks), default=0)
+    is_gated = any("gate_up" in block.name for block in blocks)
     return Pictures(
         num_tokens=count * tokens,
         num_patches=count * patches,
         patch_elements=linears[0].columns,
         hidden_size=linears[0].num_rows,
-        widest_rows=max((shard_of(block, ranks).num_rows for block in blocks), default=0),
+        widest_rows=widest,
+        activated_rows=widest // 2 if is_gated else widest,
     )
 
 

@@ -5,7 +5,7 @@ profiles, what it takes from its budget, and what it prints.
 """
 
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any, Final
 
@@ -46,10 +46,14 @@ class EngineVersion:
     """Steps whose tokens a sliding window keeps: one | by_runner."""
     prints_tokens_of: str
     """What "GPU KV cache size" is computed from: blocks | concurrency."""
+    hybrid_prefix_caching: str
+    """Whether models that keep states keep prefixes: never | asked (when told to) | default."""
     source: str
     largest_batch_from_gib: int | None = None
     """GPUs from this size on get 16,384 tokens a step."""
     v2_architectures: tuple[str, ...] = ()
+    checkpointed_states: tuple[str, ...] = ()
+    """States of which a copy is left inside a prefill: kda | mamba2 | gated_delta."""
     established: bool = True
     """False where neither the version's code nor that of both its neighbours says the same."""
 
@@ -63,11 +67,14 @@ def from_row(row: dict[str, Any]) -> EngineVersion:
             **{name: value for name, value in row.items() if name in known},
             "version": (int(major), int(minor)),
             "v2_architectures": tuple(row.get("v2_architectures", ())),
+            "checkpointed_states": tuple(row.get("checkpointed_states", ())),
         }
     )
 
 
 VERSIONS: Final = tuple(from_row(row) for row in rows("engine_versions"))
+# The first release of 0.20 printed its tokens as 0.19 did: a start-up log of vLLM 0.20.0.
+PRINTED_AS_BEFORE: Final = ((0, 20), ["0"])
 OLDEST: Final = VERSIONS[0].version
 NEWEST: Final = VERSIONS[-1].version
 CHOICES: Final = tuple(f"{facts.version[0]}.{facts.version[1]}.0" for facts in VERSIONS)
@@ -99,4 +106,7 @@ def find_version(text: str) -> EngineVersion:
             f"vLLM {text[:40]} is not known: from {CHOICES[0]} to {CHOICES[-1]} are",
             CHOICES,
         )
-    return next(facts for facts in reversed(VERSIONS) if facts.version <= asked)
+    found = next(facts for facts in reversed(VERSIONS) if facts.version <= asked)
+    if (asked, text.removeprefix("v").split(".")[2:3]) == PRINTED_AS_BEFORE:
+        return replace(found, prints_tokens_of="blocks")
+    return found

@@ -23,7 +23,8 @@ class Accelerator:
     """One kind of accelerator.
 
     ``total_bytes`` is its memory as CUDA or ROCm reports it; ``total_is_measured`` says whether
-    that was read off a real one. ``compute_capability`` is None where it is not NVIDIA's.
+    that was read off a real one. ``compute_capability`` is None where it is not NVIDIA's, and
+    ``is_linked`` is False where its kind has no link of its own, so that ranks talk over PCIe.
     """
 
     id: str
@@ -34,6 +35,7 @@ class Accelerator:
     total_range_bytes: tuple[int, int]
     compute_capability: tuple[int, int] | None
     accelerators_per_node: int | None
+    is_linked: bool
     source: str
     multiprocessors: int
     """Streaming multiprocessors, or compute units, as torch counts them."""
@@ -93,6 +95,7 @@ def from_row(row: dict[str, object]) -> Accelerator:
         total_range_bytes=(low, high),
         compute_capability=capability(str(row["compute_capability"] or "")),
         accelerators_per_node=per_node if isinstance(per_node, int) else None,
+        is_linked=row.get("link_name") is not None,
         source=str(row["source"]),
         multiprocessors=multiprocessors,
         shares_host_memory=row["shares_host_memory"] is True,
@@ -118,6 +121,7 @@ def custom(total_bytes: int) -> Accelerator:
         total_range_bytes=(total_bytes, total_bytes),
         compute_capability=ASSUMED_CAPABILITY,
         accelerators_per_node=None,
+        is_linked=True,
         source="your own figure",
         multiprocessors=ASSUMED_MULTIPROCESSORS,
         is_assumed_generation=True,

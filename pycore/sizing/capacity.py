@@ -76,7 +76,7 @@ def printed(
         blocks_per_request=kv_capacity.blocks_per_request(plan, max_model_len),
     )
     if settings.version.prints_tokens_of == "blocks" and plan.groups:
-        return tokens_of_blocks(plan, blocks, ledger, basis), concurrency
+        return tokens_of_blocks(plan, blocks, max_model_len, ledger, basis), concurrency
     tokens = ledger.noted(
         basis,
         kv_formulas.kv_cache_size_tokens,
@@ -86,14 +86,21 @@ def printed(
     return tokens, concurrency
 
 
-def tokens_of_blocks(plan: KVCachePlan, blocks: int, ledger: Ledger, basis: Basis) -> int:
-    """Tokens as older versions print them: of the blocks that one group gets."""
+def tokens_of_blocks(
+    plan: KVCachePlan, blocks: int, max_model_len: int, ledger: Ledger, basis: Basis
+) -> int:
+    """Tokens as older versions print them: of the blocks that one group gets.
+
+    The shortest blocks count: a state's are as long as the attention's, or as a request.
+    """
+    growing = [group.demand for group in plan.groups if group.demand.token_cap]
+    shortest = min((demand.tokens_per_block for demand in growing), default=max_model_len)
     return ledger.noted(
         basis,
         kv_formulas.printed_tokens_of_blocks,
         num_gpu_blocks=blocks,
         num_groups=len(plan.groups),
-        tokens_per_block=min(group.demand.tokens_per_block for group in plan.groups),
+        tokens_per_block=shortest,
     )
 
 

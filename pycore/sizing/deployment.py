@@ -9,6 +9,7 @@ from pycore.engine.kv import capacity as kv_capacity
 from pycore.engine.kv import formulas as kv_formulas
 from pycore.engine.kv.groups import KVCachePlan
 from pycore.engine.kv.specs import RequestLimits
+from pycore.engine.runners import keeps_states
 from pycore.engine.vllm import Settings, choose_settings
 from pycore.errors import InvalidRequest
 from pycore.hardware import accelerators
@@ -131,7 +132,8 @@ def pool_of(deployment: Deployment) -> KVPool:
             decode_context_parallel_size=scenario.decode_context_parallel_size,
             kv_cache_dtype=cache_dtype_of(deployment),
             block_size=scenario.block_size,
-            enable_prefix_caching=scenario.enable_prefix_caching,
+            enable_prefix_caching=keeps_prefixes(deployment),
+            checkpointed_states=settings.version.checkpointed_states,
             mamba_ssm_cache_dtype=scenario.mamba_ssm_cache_dtype,
             use_mm_prefix=deployment.model.reads_pictures_both_ways
             and not scenario.language_model_only,
@@ -143,6 +145,21 @@ def pool_of(deployment: Deployment) -> KVPool:
         ),
         hybrid_kv_cache_manager=not scenario.disable_hybrid_kv_cache_manager,
     )
+
+
+def keeps_prefixes(deployment: Deployment) -> bool:
+    """Whether blocks of past requests are kept for reuse: as asked, else as the version does.
+
+    Of models with states of fixed size, versions before 0.26 keep them when told to, and those
+    before states could be copied at block ends never.
+    Source: vLLM 0.25.1 and 0.26.0, config/model.py, is_prefix_caching_supported; vLLM 0.13.0,
+    model_executor/models/config.py, MambaModelConfig.
+    """
+    asked = deployment.scenario.enable_prefix_caching
+    if not keeps_states(deployment.model):
+        return asked is not False
+    rule = deployment.settings.version.hybrid_prefix_caching
+    return rule != "never" and (rule == "default" if asked is None else asked)
 
 
 def cache_dtype_of(deployment: Deployment) -> str:

@@ -36,6 +36,7 @@ def pictures(run: Run, ledger: Ledger) -> tuple[int, int]:
         activations.picture_tower_bytes,
         num_patches=found.num_patches,
         widest_rows=found.widest_rows,
+        activated_rows=found.activated_rows,
         hidden_size=found.hidden_size,
         element_bytes=run.width,
     )

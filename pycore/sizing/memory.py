@@ -6,7 +6,7 @@ from typing import Final
 
 from pycore.engine import cuda_graphs, overheads
 from pycore.engine.overheads import Estimate, around, exactly, learnt, learnt_bytes
-from pycore.engine.runners import keeps_states, takes_cuda_graphs_from_budget
+from pycore.engine.runners import is_moe, keeps_states, takes_cuda_graphs_from_budget
 from pycore.model.latent import CompressedAttention, LatentAttention
 from pycore.model.model import Model, distinct_layers
 from pycore.scenario import Measured
@@ -86,8 +86,9 @@ def stage_memory(
 
 
 def budget_of(run: Run, requested: int) -> Estimate:
-    """The budget, with the range of the GPU's memory as far as the engine may use it.
+    """The budget, with what other drivers and hosts report of the same GPU as its range.
 
+    Error correction, virtual GPUs and Windows change the total: 44.38 to 44.52 GiB on an L40S.
     Who measured anything has one GPU, whose total it is.
     """
     low, high = total_range(run.scenario, run.accelerator)
@@ -194,6 +195,16 @@ def graph_names(run: Run) -> tuple[str, str | None]:
     return "older_graph_pool_bytes", "older_graph_layer_bytes"
 
 
+def leaves_slack(run: Run) -> bool:
+    """Whether blocks that loading gave back in part count as taken.
+
+    Weights that are laid out anew, quantised ones and routed experts, leave holes in what the
+    tensor library reserved.
+    """
+    lays_out_anew = run.settings.quantization is not None or is_moe(run.model)
+    return run.settings.version.counts_consumed and lays_out_anew
+
+
 def non_torch_of(run: Run, profile: Profiled, ledger: Ledger) -> Estimate:
     """Memory outside the tensor library: measured, or estimated."""
     measured = run.scenario.measured.non_torch_bytes
@@ -204,16 +215,20 @@ def non_torch_of(run: Run, profile: Profiled, ledger: Ledger) -> Estimate:
     first = overheads.first_rank_name(version, run.accelerator, in_stages=in_stages)
     others = overheads.ranks_name(version, run.accelerator, ranks)
     early = overheads.CUBLAS_BYTES if version.starts_cublas_first else 0
+    is_shared = run.accelerator.id.startswith(UNIFIED)
     value = ledger.fitted(
         overheads.non_torch_bytes,
         first_rank_bytes=learnt_bytes(first) - early,
         ranks_bytes=learnt_bytes(others) if others else 0,
-        further_ranks=ranks - 1 if others else 0,
+        further_ranks=ranks - 1 if others and run.accelerator.is_linked else 0,
         bytes_per_further_rank=learnt_bytes("further_rank_bytes"),
+        host_memory_bytes=learnt_bytes("host_memory_bytes") if is_shared else 0,
+        slack_bytes=learnt_bytes("slack_bytes") if leaves_slack(run) else 0,
         kept_bytes=profile.kept_bytes,
     )
     spread = learnt("non_torch_error_bytes") + learnt("ranks_error_bytes") * (ranks > 1)
     shared = UNIFIED_CONSUMED_BYTES if version.counts_consumed else UNIFIED_BYTES
-    shared = shared if run.accelerator.id.startswith(UNIFIED) else 0
+    shared = shared if is_shared else 0
     foreign = learnt("ranks_error_bytes") if run.accelerator.vendor == "AMD" else 0
-    return around(value, spread + foreign, spread + foreign + shared)
+    below = spread + foreign + (learnt("host_memory_bytes") if is_shared else 0)
+    return around(value, below, spread + foreign + shared)

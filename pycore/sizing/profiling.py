@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Final
 
 from pycore.engine import activations
-from pycore.engine.overheads import learnt, learnt_bytes
+from pycore.engine.overheads import learnt, learnt_bytes, matrix_workspace_bytes
 from pycore.engine.shards import Ranks, shard_of
 from pycore.model.model import Model, distinct_layers
 from pycore.model.parameters import layer_tensors
@@ -48,18 +48,19 @@ def profiled(run: Run, ledger: Ledger) -> Profiled:
     workspace = expert_workspace(run, ledger)
     counted_later = run.settings.version.counts_consumed
     forward = forward_peak(run, ledger)
+    base = base_bytes(run)
     parts = {
         "sampler_bytes": sampler_peak(run, ledger) if run.is_last else 0,
         "forward_bytes": forward,
         "picture_tower_bytes": tower,
         "kept_picture_bytes": kept_pictures,
         "expert_workspace_bytes": 0 if counted_later else workspace,
-        "base_bytes": 0 if counted_later else learnt_bytes("base_bytes"),
+        "base_bytes": 0 if counted_later else base,
     }
     peak = ledger.fitted(
         activations.activation_bytes, embedding_copy_bytes=embedding_copy(run, ledger), **parts
     )
-    kept = workspace + sampler_state(run, ledger) + learnt_bytes("base_bytes")
+    kept = workspace + sampler_state(run, ledger) + base
     return Profiled(
         peak_bytes=peak,
         warm_peak_bytes=activations.activation_bytes(embedding_copy_bytes=0, **parts),
@@ -70,6 +71,11 @@ def profiled(run: Run, ledger: Ledger) -> Profiled:
         forward_bytes=forward,
         sampling_bytes=sampling(run) if run.is_last else 0,
     )
+
+
+def base_bytes(run: Run) -> int:
+    """What is there throughout: workspaces to multiply in, and a little for all else."""
+    return matrix_workspace_bytes(run.accelerator.compute_capability) + learnt_bytes("base_bytes")
 
 
 def sampler_peak(run: Run, ledger: Ledger) -> int:

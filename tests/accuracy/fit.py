@@ -25,20 +25,25 @@ ROUNDS: Final = 8
 LOOKS_ROUND: Final = (0, 3)
 # Smaller differences are none [GiB].
 NOTHING: Final = 1e-9
-# A constant, where the search begins, its step for the derivative, and its nearest kin.
+# A constant, where the search begins, its step for the derivative, and its nearest kin. Steps are of
+# the constant's own size: a tenth of a GiB where it may come to GiB, else a hundredth.
 LEARNABLE: Final[dict[str, tuple[float, float, str | None]]] = {
     "sorted_logit_copies": (9.0, 0.1, None),
-    "base_bytes": (0.05 * GIB, 0.01 * GIB, None),
+    "base_bytes": (0.01 * GIB, 0.01 * GIB, None),
     "hidden_copies": (3.5, 0.1, None),
     "non_torch_0_10_bytes": (0.15 * GIB, 0.01 * GIB, "non_torch_0_11_bytes"),
     "non_torch_0_11_bytes": (0.15 * GIB, 0.01 * GIB, "non_torch_0_18_bytes"),
     "non_torch_0_18_bytes": (0.15 * GIB, 0.01 * GIB, "non_torch_0_11_bytes"),
+    "non_torch_before_hopper_bytes": (0.05 * GIB, 0.01 * GIB, "non_torch_0_10_bytes"),
     "non_torch_before_ada_bytes": (0.15 * GIB, 0.01 * GIB, "non_torch_0_18_bytes"),
     "non_torch_amd_bytes": (0.15 * GIB, 0.01 * GIB, "non_torch_0_18_bytes"),
     "non_torch_stage_bytes": (0.15 * GIB, 0.01 * GIB, "non_torch_0_18_bytes"),
     "ranks_bytes": (0.3 * GIB, 0.01 * GIB, None),
-    "multicast_bytes": (0.3 * GIB, 0.01 * GIB, "ranks_bytes"),
+    "unlinked_ranks_bytes": (0.2 * GIB, 0.01 * GIB, "ranks_bytes"),
+    "multicast_bytes": (0.3 * GIB, 0.1 * GIB, "ranks_bytes"),
     "further_rank_bytes": (0.05 * GIB, 0.01 * GIB, None),
+    "host_memory_bytes": (0.5 * GIB, 0.1 * GIB, None),
+    "slack_bytes": (0.1 * GIB, 0.01 * GIB, None),
     "older_graph_pool_bytes": (0.1 * GIB, 0.01 * GIB, "graph_pool_bytes"),
     "older_graph_layer_bytes": (150_000, 1_000, "graph_layer_bytes"),
     "graph_pool_bytes": (0.1 * GIB, 0.01 * GIB, "older_graph_pool_bytes"),

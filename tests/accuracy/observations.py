@@ -14,7 +14,7 @@ from pycore.engine.shards import ranks_of
 from pycore.request import read_scenario
 from pycore.sizing.deployment import Deployment, deployment_of
 from pycore.sizing.ledger import Ledger
-from pycore.sizing.memory import cuda_graphs_of, non_torch_of
+from pycore.sizing.memory import cuda_graphs_of, is_unseen, non_torch_of
 from pycore.sizing.profiling import profiled
 from pycore.sizing.profiling_run import Run
 from pycore.sizing.weights import StageWeights, stage_weights
@@ -143,9 +143,11 @@ def said(observation: Observation) -> tuple[object, ...]:
 
 
 def observed(one: Deployed) -> Iterator[Observation]:
-    """What one record says of its terms."""
+    """What one record says of its terms; nothing where no formula covers the model's attention."""
     measured = one.record.measured
     yield from observed_graphs(one)
+    if is_unseen(one.deployment.model):
+        return
     if one.record.by_rank.get("activation_gib"):
         yield from observed_by_stage(one)
         return

@@ -123,6 +123,8 @@ def unstated(record: RunRecord) -> str | None:
         return "its gpu_memory_utilization is not known"
     if "available_kv_cache_gib" not in record.measured:
         return "it does not say what was left for the KV cache"
+    if record.measured["available_kv_cache_gib"] <= 0:
+        return "nothing was left for the KV cache"
     return None
 
 

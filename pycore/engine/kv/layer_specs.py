@@ -182,7 +182,7 @@ def blocks_of_model(
         if (num_bytes := bytes_per_token(run.mixer, run.kv_cache_dtype, settings))
     )
     checkpoints = settings.enable_prefix_caching and all(
-        leaves_checkpoints(recurrent, settings.compute_capability)
+        leaves_checkpoints(recurrent, settings)
         for run in runs
         if (recurrent := recurrent_of(run.mixer))
     )

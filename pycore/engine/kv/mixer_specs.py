@@ -234,38 +234,42 @@ def state(mixer: Recurrent, settings: CacheSettings, blocks: Blocks) -> MambaSpe
     return MambaSpec(
         block_size=blocks.state_block_size,
         state_bytes=num_bytes,
-        num_prefill_checkpoint_blocks=num_prefill_checkpoint_blocks(
-            mixer, settings.compute_capability
-        ),
+        num_prefill_checkpoint_blocks=num_prefill_checkpoint_blocks(mixer, settings),
         prefix_caching=blocks.keeps_prefixes,
         page_size_padded=None if padded == num_bytes else padded,
     )
 
 
-def num_prefill_checkpoint_blocks(mixer: Recurrent, gpu: tuple[int, int]) -> int:
+def num_prefill_checkpoint_blocks(mixer: Recurrent, settings: CacheSettings) -> int:
     """Blocks for a state left behind inside a prefill, by kernels that can: 1 or 0.
 
-    Mamba 2's can everywhere, FlashInfer's gated delta nets and FlashKDA from Hopper on.
+    Mamba 2's can everywhere, FlashInfer's gated delta nets and FlashKDA from Hopper on; none
+    could before vLLM 0.29.
 
     Source: vLLM 0.33.0, layers/mamba/mamba_mixer2.py, layers/mamba/gdn/qwen_gdn_linear_attn.py
-    and models/kimi_k3/nvidia/kda.py.
+    and models/kimi_k3/nvidia/kda.py; 0.29.0 and 0.32.0 for what came when.
     """
+    gpu = settings.compute_capability
     match mixer:
         case Mamba2():
-            return 1
+            return int("mamba2" in settings.checkpointed_states)
         case GatedDeltaNet():
-            return int(leaves_checkpoints(mixer, gpu))
+            return int(leaves_checkpoints(mixer, settings))
         case KimiDeltaAttention():
-            return int(mixer.has_bounded_gate and mixer.head_dim == 128 and gpu[0] in (9, 10, 12))
+            kernels = mixer.has_bounded_gate and mixer.head_dim == 128 and gpu[0] in (9, 10, 12)
+            return int(kernels and "kda" in settings.checkpointed_states)
         case Mamba1() | LinearAttention() | ShortConvolution():
             return 0
         case _:
             assert_never(mixer)
 
 
-def leaves_checkpoints(mixer: Recurrent, gpu: tuple[int, int]) -> bool:
+def leaves_checkpoints(mixer: Recurrent, settings: CacheSettings) -> bool:
     """Whether FlashInfer's kernels run this gated delta net: blocks are then multiples of 64."""
-    return isinstance(mixer, GatedDeltaNet) and (
-        mixer.flashinfer_prefill
+    gpu = settings.compute_capability
+    return (
+        isinstance(mixer, GatedDeltaNet)
+        and "gated_delta" in settings.checkpointed_states
+        and mixer.flashinfer_prefill
         and (gpu[0] == 9 or (gpu[0] in (10, 12) and mixer.linear_key_head_dim == 128))
     )
