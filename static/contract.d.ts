@@ -132,8 +132,14 @@ export interface SizeResult {
   available_kv_cache_bytes: number | null;
   /** What one more token of a long request takes on each GPU; an average, so not always whole [bytes]. */
   kv_cache_bytes_per_token_per_rank: number | number | null;
+  /** Key-value heads that one GPU keeps of a layer; null where layers keep no such heads. */
+  num_kv_heads_per_rank: number | null;
+  /** GPUs of a replica that keep the same key-value head. */
+  num_kv_head_replicas: number | null;
   /** Tokens of one KV block. */
   block_size: number | null;
+  /** What one request of input_tokens + output_tokens takes on each GPU [bytes]. */
+  kv_cache_bytes_for_workload: number | null;
   /** Bytes of one KV block of all layers, on the stage where it is largest. */
   kv_cache_bytes_per_block: number | null;
   /** Blocks of the pool, on the stage that has fewest; null where the engine refuses. */
@@ -323,7 +329,7 @@ export interface StageBar {
 /** One thing to know before trusting the figures. */
 export interface Note {
   /** Which thing, as one word. */
-  kind: "assumed_total_bytes" | "assumed_generation" | "rocm_kernels" | "defaulted_fields" | "overrides_without_effect" | "quantization_ignored" | "version_not_established" | "workload_longer_than_max_model_len" | "checkpoint_disagrees" | "warm_up_outside_budget" | "may_be_refused" | "nothing_to_hold_it_against" | "cannot_be_sized" | "other_engine" | "setting_not_used" | "model_taken" | "model_not_known" | "several_accelerators" | "accelerator_by_memory" | "accelerator_not_known" | "version_not_known" | "not_the_scenario" | "terms_not_printed";
+  kind: "assumed_total_bytes" | "assumed_generation" | "rocm_kernels" | "reconstructed_config" | "defaulted_fields" | "overrides_without_effect" | "quantization_ignored" | "version_not_established" | "workload_longer_than_max_model_len" | "checkpoint_disagrees" | "warm_up_outside_budget" | "may_be_refused" | "nothing_to_hold_it_against" | "cannot_be_sized" | "other_engine" | "setting_not_used" | "model_taken" | "model_not_known" | "several_accelerators" | "accelerator_by_memory" | "accelerator_not_known" | "version_not_known" | "not_the_scenario" | "terms_not_printed";
   /** A sentence with this scenario's numbers. */
   message: string;
 }
