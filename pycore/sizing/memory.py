@@ -20,15 +20,6 @@ from pycore.sizing.weights import StageWeights
 
 # What a version that was not established adds to the ranges of its terms.
 WIDER: Final = 2
-# What is loaded of kernels when they first run after the pool is laid out: assumed.
-KERNEL_WARM_UP_BYTES: Final = 1 << 28
-# What sparse attention may take beyond the formulas: 6 GiB were seen where they give half.
-UNSEEN_BYTES: Final = 6 << 30
-# Memory that CPU and GPU share: files read while loading may count as taken, and more so where all
-# counts that vanished.
-UNIFIED: Final = ("dgx-spark-gb10", "jetson")
-UNIFIED_BYTES: Final = 3 << 29
-UNIFIED_CONSUMED_BYTES: Final = 5 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +62,7 @@ def stage_memory(
     available = available_of(run, requested, loaded, (activation, other, in_budget), ledger)
     # Experts that allocate as they go still held what was profiled when sampling began and died.
     spare = 0 if works_without_workspace(run) else activation.value - profile.forward_bytes
-    not_profiled = max(0, profile.sampling_bytes - spare) + KERNEL_WARM_UP_BYTES
+    not_profiled = max(0, profile.sampling_bytes - spare) + learnt_bytes("kernel_warm_up_bytes")
     return StageMemory(
         loaded,
         activation,
@@ -144,7 +135,7 @@ def activation_of(run: Run, profile: Profiled, graphs: Estimate) -> Estimate:
     value = profile.peak_bytes
     each = learnt("activation_error_bytes") + learnt("activation_error_share") * value
     each *= 1 if run.settings.version.established else WIDER
-    beyond = UNSEEN_BYTES if is_unseen(run.model) else 0
+    beyond = learnt_bytes("sparse_activation_bytes") if is_unseen(run.model) else 0
     if run.settings.v2_runner and run.settings.version.v2_runner != "always":
         beyond += graphs.value + max(0, profile.sampling_bytes - profile.forward_bytes)
     return Estimate(value, max(0, int(profile.least_peak_bytes - each)), int(value + each + beyond))
@@ -215,7 +206,7 @@ def non_torch_of(run: Run, profile: Profiled, ledger: Ledger) -> Estimate:
     first = overheads.first_rank_name(version, run.accelerator, in_stages=in_stages)
     others = overheads.ranks_name(version, run.accelerator, ranks)
     early = overheads.CUBLAS_BYTES if version.starts_cublas_first else 0
-    is_shared = run.accelerator.id.startswith(UNIFIED)
+    is_shared = run.accelerator.shares_host_memory
     value = ledger.fitted(
         overheads.non_torch_bytes,
         first_rank_bytes=learnt_bytes(first) - early,
@@ -227,8 +218,8 @@ def non_torch_of(run: Run, profile: Profiled, ledger: Ledger) -> Estimate:
         kept_bytes=profile.kept_bytes,
     )
     spread = learnt("non_torch_error_bytes") + learnt("ranks_error_bytes") * (ranks > 1)
-    shared = UNIFIED_CONSUMED_BYTES if version.counts_consumed else UNIFIED_BYTES
-    shared = shared if is_shared else 0
+    files = "host_files_consumed_bytes" if version.counts_consumed else "host_files_bytes"
+    shared = learnt_bytes(files) if is_shared else 0
     foreign = learnt("ranks_error_bytes") if run.accelerator.vendor == "AMD" else 0
     below = spread + foreign + (learnt("host_memory_bytes") if is_shared else 0)
     return around(value, below, spread + foreign + shared)

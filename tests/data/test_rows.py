@@ -56,3 +56,11 @@ def test_rows_are_found_inside_a_zip(tmp_path: Path) -> None:
     done = run([executable, "-c", script], capture_output=True, text=True, check=True)
 
     assert len(rows("models")) == int(done.stdout)
+
+
+def test_every_constant_says_how_many_observations_it_rests_on_or_that_it_is_assumed() -> None:
+    """A range that was chosen says how; nothing stands in the code without a source."""
+    for row in rows("overheads"):
+        assert row["source"], row["id"]
+        chosen = str(row["source"]).startswith("chosen so that")
+        assert chosen or "num_observations" in row or row["basis"] == "assumed", row["id"]
