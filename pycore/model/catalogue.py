@@ -91,8 +91,7 @@ def read_with(config: dict[str, object], overrides: str, name: str) -> Model:
         model = read_from(reader, name)
     except InvalidRequest as error:
         refuse_unknown(changes, config, reader, asked_without(config))
-        error.field = own_key(error.field, changes) or culprit(config, changes) or error.field
-        raise
+        raise first_error(config, changes, error) from None
     refuse_unknown(changes, config, reader, asked_without(config))
     idle = tuple(field for field in changes if is_idle(config, changes, field, model))
     return replace(model, idle_overrides=idle) if idle else model
@@ -106,14 +105,28 @@ def asked_without(config: dict[str, object]) -> ConfigReader:
     return reader
 
 
-def culprit(config: dict[str, object], changes: dict[str, object]) -> str | None:
-    """The one change without which the config can be read: the error is its doing."""
-    for field in changes:
-        others = {name: value for name, value in changes.items() if name != field}
-        with suppress(InvalidRequest):
-            read_model(with_overrides(config, others))
-            return field
-    return None
+def first_error(
+    config: dict[str, object], changes: dict[str, object], error: InvalidRequest
+) -> InvalidRequest:
+    """The error of the first change with which the config cannot be read, under its own key.
+
+    ``error`` is that of all of them. Where the config cannot be read as it is, no change is at
+    fault, unless the error names one.
+    """
+    error.field = own_key(error.field, changes) or error.field
+    try:
+        read_model(config)
+    except InvalidRequest:
+        return error
+    made: dict[str, object] = {}
+    for field, value in changes.items():
+        made[field] = value
+        try:
+            read_model(with_overrides(config, made))
+        except InvalidRequest as found:
+            found.field = own_key(found.field, made) or field
+            return found
+    return error
 
 
 def is_idle(

@@ -135,6 +135,9 @@ def test_a_default_that_completes_a_config_may_be_changed() -> None:
             ("num_experts", "conflict"),
         ),
         ({"model": "deepseek-v3", "num_experts": "8"}, ("num_experts", "wrong_type")),
+        # Of two that are wrong the first by name is told; one breaks what stands elsewhere.
+        ({"torch_dtype": "no", "vocab_size": []}, ("torch_dtype", "wrong_type")),
+        ({"model": "gemma-4-e2b-it", "num_hidden_layers": 3}, ("num_hidden_layers", "wrong_type")),
         ({"model": "nonesuch", "kv_lora_rank": 512}, ("model", "unknown_choice")),
     ],
 )

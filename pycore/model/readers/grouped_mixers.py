@@ -197,12 +197,19 @@ def read_windowed(reader: ConfigReader) -> Mixers:
 def read_gemma3n(reader: ConfigReader) -> Mixers:
     """Gemma 3n: the last layers read the keys and values of earlier ones."""
     shared = reader.integer("num_kv_shared_layers", default=15, minimum=0)
-    return sharing_last(read_windowed(reader), shared)
+    return sharing_last(reader, read_windowed(reader), shared)
 
 
-def sharing_last(mixers: Mixers, shared: int) -> Mixers:
-    """The last ``shared`` layers keep nothing of their own."""
+def sharing_last(reader: ConfigReader, mixers: Mixers, shared: int) -> Mixers:
+    """The last ``shared`` layers keep nothing of their own: each reads an earlier one of its kind.
+
+    Source: vLLM 0.33.0, model_executor/models/gemma4.py, which ends where there is none.
+    """
     first = max(len(mixers) - shared, 0)
+    kept = {type(mixer) for mixer in mixers[:first]}
+    if any(type(mixer) not in kept for mixer in mixers[first:]):
+        wanted = f"so small that of {len(mixers)} layers one of each kind keeps its own"
+        raise reader.invalid("num_kv_shared_layers", shared, wanted)
     sharers = {
         id(mixer): SharedKeyValueAttention(
             mixer.attention if isinstance(mixer, SlidingWindowAttention) else mixer

@@ -37,7 +37,7 @@ def read_gemma4(reader: ConfigReader) -> Mixers:
     full = replace(sliding, num_key_value_heads=kv_heads, head_dim=width, v_head_dim=width)
     mixers = tuple(full if isinstance(mixer, FullAttention) else mixer for mixer in mixers)
     shared = reader.integer("num_kv_shared_layers", default=0, minimum=0)
-    return sharing_last((*mixers[:-1], full), shared)
+    return sharing_last(reader, (*mixers[:-1], full), shared)
 
 
 def read_decilm(reader: ConfigReader) -> Mixers:
