@@ -4,6 +4,7 @@ Source: vLLM 0.33.0, engine/arg_utils.py (get_batch_defaults) and config/model.p
 """
 
 from dataclasses import dataclass
+from typing import Final
 
 from pycore import dtypes
 from pycore.engine.runners import uses_v2_runner
@@ -14,6 +15,15 @@ from pycore.model.model import Model, distinct_layers
 from pycore.model.quantization.methods import ONLINE, Quantization
 from pycore.scenario import Scenario
 from pycore.units import GIB
+
+# Classes that overflow in float16, and what the engine calls their type of model.
+# Source: vLLM 0.33.0, config/model.py, _FLOAT16_NOT_SUPPORTED_MODELS.
+WITHOUT_FLOAT16: Final = {
+    "Gemma2ForCausalLM": "gemma2",
+    "Gemma3ForCausalLM": "gemma3_text",
+    "Gemma3ForConditionalGeneration": "gemma3",
+    "Glm4ForCausalLM": "glm4",
+}
 
 BFLOAT16_CAPABILITY = (8, 0)
 
@@ -45,7 +55,7 @@ def choose_settings(scenario: Scenario, model: Model, accelerator: Accelerator) 
     least = 0 if scenario.language_model_only else model.least_batched_tokens
     sequences, batched = batch_sizes(scenario, accelerator, max_model_len, least)
     utilization = scenario.gpu_memory_utilization
-    dtype = resolve_dtype(scenario.dtype, model.dtype, accelerator)
+    dtype = resolve_dtype(scenario.dtype, model, accelerator)
     v2_runner = uses_v2_runner(version, model, accelerator)
     steps = in_flight_steps(version, scenario.pipeline_parallel_size, v2_runner=v2_runner)
     return Settings(
@@ -121,18 +131,22 @@ def batch_sizes(
     return sequences, batched
 
 
-def resolve_dtype(asked: str, stated: str, accelerator: Accelerator) -> str:
+def resolve_dtype(asked: str, model: Model, accelerator: Accelerator) -> str:
     """The element type of weights and activations.
 
-    "auto" serves float32 checkpoints in bfloat16, and bfloat16 ones in float16 on GPUs that lack
-    it. Source: vLLM 0.33.0, config/model.py, _resolve_auto_dtype.
+    "auto" serves float32 checkpoints in the first type that GPU and model both have, and takes
+    that too for what one of them lacks: bfloat16 on older GPUs, float16 in Gemma 3.
+    Source: vLLM 0.33.0, config/model.py, _resolve_auto_dtype.
     """
     if asked != "auto":
         return dtypes.canonical(asked)
-    preferred = "bfloat16" if has_bfloat16(accelerator) else "float16"
-    if stated == "float32" or (stated == "bfloat16" and preferred == "float16"):
-        return preferred
-    return stated
+    supported = ["float32"]
+    if model.architecture not in WITHOUT_FLOAT16:
+        supported.insert(0, "float16")
+    if has_bfloat16(accelerator):
+        supported.insert(0, "bfloat16")
+    is_kept = model.dtype in supported and model.dtype != "float32"
+    return model.dtype if is_kept else supported[0]
 
 
 def has_bfloat16(accelerator: Accelerator) -> bool:

@@ -68,6 +68,18 @@ def test_deepseek_v4_needs_the_hybrid_manager() -> None:
     assert [kind for kind, _ in refusals("deepseek-v4-flash", **off)] == ["no_attention_backend"]
 
 
+def test_gemma_3_overflows_in_float16() -> None:
+    """Asked for it is refused; a T4, which has no bfloat16, serves it in float32 instead."""
+    words = (
+        "The model type 'gemma3' does not support float16. Reason: Numerical instability. Please "
+        "use bfloat16 or float32 instead."
+    )
+    assert ("dtype_not_on_accelerator", words) in refusals("gemma-3-12b-it", dtype="float16")
+    request = {"model": "gemma-3-12b-it", "accelerator": "t4", "tensor_parallel_size": 8}
+    result = json.loads(answer(json.dumps(request)))["result"]
+    assert result["chosen"]["dtype"] == "float32"
+
+
 def test_a_cache_is_not_kept_in_the_other_half_precision_type() -> None:
     """``--kv-cache-dtype float16`` of a bfloat16 model; ``bfloat16`` is the same as auto."""
     message = (

@@ -22,6 +22,7 @@ from pycore.engine.refusals.settings import (
     few_batched_tokens,
     other_cache_dtype,
     over_long,
+    overflowing,
     packed_cache,
     quantization_refused,
 )
@@ -38,6 +39,7 @@ def shape_refusals(
     found = (
         over_long(settings, model),
         few_batched_tokens(settings),
+        overflowing(settings, model),
         dtype_missing(settings, accelerator),
         other_cache_dtype(settings),
         packed_cache(scenario, model),

@@ -7,7 +7,7 @@ from typing import Final
 
 from pycore.engine.refusals.quantization import start_errors
 from pycore.engine.refusals.refusal import Refusal
-from pycore.engine.vllm import Settings, has_bfloat16
+from pycore.engine.vllm import WITHOUT_FLOAT16, Settings, has_bfloat16
 from pycore.hardware.accelerators import Accelerator
 from pycore.model.latent import CompressedAttention
 from pycore.model.model import Model, distinct_layers
@@ -58,6 +58,21 @@ def dtype_missing(settings: Settings, accelerator: Accelerator) -> Refusal | Non
         f"{accelerator.name} GPU has compute capability {capability_text(accelerator)}. You can "
         "use float16 instead by explicitly setting the `dtype` flag in CLI, for example: "
         "--dtype=half.",
+        "dtype",
+    )
+
+
+def overflowing(settings: Settings, model: Model) -> Refusal | None:
+    """float16 asked for in a model whose numbers grow out of it.
+
+    Source: vLLM 0.33.0, config/model.py, _check_valid_dtype.
+    """
+    if settings.dtype != "float16" or model.architecture not in WITHOUT_FLOAT16:
+        return None
+    return Refusal(
+        "dtype_not_on_accelerator",
+        f"The model type '{WITHOUT_FLOAT16[model.architecture]}' does not support float16. "
+        "Reason: Numerical instability. Please use bfloat16 or float32 instead.",
         "dtype",
     )
 
