@@ -81,9 +81,11 @@ def divided_sharing(scenario: Scenario, model: Model) -> Refusal | None:
     Source: vLLM 0.33.0, layers/attention/attention.py (validate_kv_sharing_target).
     """
     stages = scenario.pipeline_parallel_size
+    if stages == 1:
+        return None
     mixers = [layer.mixer for layer in model.layers]
     shared = [index for index, mixer in enumerate(mixers) if is_sharer(mixer)]
-    if stages == 1 or not shared:
+    if not shared:
         return None
     # The last layer of each kind, with a window or without, keeps for all that share.
     keepers = {type(mixer): index for index, mixer in enumerate(mixers[: shared[0]])}
