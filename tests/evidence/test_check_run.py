@@ -201,3 +201,20 @@ def test_cut_and_shuffled_logs_have_answers() -> None:
         chance.shuffle(lines)
         text = "\n".join(line[: chance.randrange(len(line))] for line in lines)
         assert check(text, **R1)["recognised"]["num_lines"] == len(lines)
+
+
+def test_terms_below_nothing_are_adopted_as_nothing() -> None:
+    """Sleep mode and other processes give memory back while the engine profiles.
+
+    Source: a public log of a 24 GB GPU with sleep mode; a public log of Gemma 3 1B on vLLM 0.13.
+    """
+    text = (
+        "Free memory on device (21.83/22.06 GiB) on startup. Desired GPU memory utilization is "
+        "(0.8, 17.65 GiB). Actual usage is 8.28 GiB for weight, 1.02 GiB for peak activation, "
+        "-3.58 GiB for non-torch memory, and 0.68 GiB for CUDAGraph memory.\n"
+        "INFO 01-16 14:20:28 [gpu_model_runner.py:4587] Graph capturing finished in 3 secs, "
+        "took -0.22 GiB\n"
+    )
+    result = check(text, model="llama-3.1-8b-instruct", accelerator="a10g")
+    assert result["measured"]["non_torch_bytes"] == 0
+    assert min(result["measured"].values()) >= 0
