@@ -14,6 +14,8 @@ import pytest
 
 from pycore.bridge import answer
 from pycore.data import rows
+from pycore.model.hf_config import read_model
+from pycore.model.layers import SlidingWindowAttention
 
 ROWS: list[dict[str, Any]] = [
     json.loads(line)
@@ -70,3 +72,14 @@ def test_qwen3_may_have_a_shared_expert() -> None:
     plain = weights("qwen3-30b-a3b")
     shared = weights("qwen3-30b-a3b", shared_expert_intermediate_size=512)
     assert shared - plain == 2 * 48 * 2048 * (3 * 512 + 1)
+
+
+def test_first_layers_of_cohere2_moe_have_a_period_of_their_own() -> None:
+    """The dense ones see all tokens; windows are counted from the first routed layer.
+
+    Source: transformers 5.24.0, models/cohere2_moe/configuration_cohere2_moe.py.
+    """
+    config = next(row["config"] for row in ROWS if row["name"] == "cohere2moe")
+    mixers = read_model({**config, "num_hidden_layers": 10}).layers
+    windowed = [isinstance(layer.mixer, SlidingWindowAttention) for layer in mixers]
+    assert windowed == [False, False, *[True, True, True, False] * 2]

@@ -32,6 +32,10 @@ COUNTS_EXPERTS: Final = frozenset(
     )
 )
 
+# Classes whose experts the engine does not find in their configs.
+# Source: vLLM 0.33.0, transformers_utils/model_arch_config_convertor.py, get_num_experts.
+UNCOUNTED: Final = ("DbrxForCausalLM",)
+
 
 def no_experts(scenario: Scenario, model: Model) -> Refusal | None:
     """Expert parallelism of a model that has no experts.
@@ -40,7 +44,8 @@ def no_experts(scenario: Scenario, model: Model) -> Refusal | None:
     """
     if not scenario.enable_expert_parallel:
         return None
-    if any(isinstance(layer.feed_forward, MoeMlp) for layer in model.layers):
+    counted = model.architecture not in UNCOUNTED
+    if counted and any(isinstance(layer.feed_forward, MoeMlp) for layer in model.layers):
         return None
     message = (
         "Number of experts in the model must be greater than 0 when expert parallelism is enabled."

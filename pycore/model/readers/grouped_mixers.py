@@ -194,6 +194,26 @@ def read_windowed(reader: ConfigReader) -> Mixers:
     return by_kind(reader, attention, kinds, window + (model_type in EXCLUSIVE_WINDOWS))
 
 
+def read_cohere2_moe(reader: ConfigReader) -> Mixers:
+    """Command A's kind with experts: its first, dense layers have a period of their own.
+
+    Source: transformers 5.24.0, models/cohere2_moe/configuration_cohere2_moe.py.
+    """
+    attention = read_attention(reader)
+    count = read_num_layers(reader)
+    dense = reader.integer("first_k_dense_replace", default=0, minimum=0)
+    first = every(reader.integer("prefix_dense_sliding_window_pattern", default=1), FULL, SLIDING)
+    later = every(reader.integer("sliding_window_pattern", default=4), FULL, SLIDING)
+
+    def kind(index: int) -> str:
+        return first(index) if index < dense else later(index - dense)
+
+    window = read_window(reader)
+    kinds = read_kinds(reader, count, kind)
+    # The engine counts the current token too, as in all of Cohere's.
+    return by_kind(reader, attention, kinds, None if window is None else window + 1)
+
+
 def read_gemma3n(reader: ConfigReader) -> Mixers:
     """Gemma 3n: the last layers read the keys and values of earlier ones."""
     shared = reader.integer("num_kv_shared_layers", default=15, minimum=0)

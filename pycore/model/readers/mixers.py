@@ -21,6 +21,7 @@ from pycore.model.readers.delta_mixers import (
 )
 from pycore.model.readers.grouped_mixers import (
     Mixers,
+    read_cohere2_moe,
     read_dots1,
     read_gemma3n,
     read_gpt_oss,
@@ -51,7 +52,7 @@ from pycore.model.readers.uneven_mixers import (
 
 RULES: Final[dict[str, Callable[[ConfigReader], Mixers]]] = {
     "Cohere2ForCausalLM": read_windowed,
-    "Cohere2MoeForCausalLM": read_windowed,
+    "Cohere2MoeForCausalLM": read_cohere2_moe,
     "Gemma2ForCausalLM": read_windowed,
     "Gemma3ForCausalLM": read_windowed,
     "Gemma3ForConditionalGeneration": read_windowed,
