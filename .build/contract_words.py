@@ -37,6 +37,7 @@ SIZE_NOTES: Final[Mapping[SizeNoteKind, str]] = {
     "overrides_without_effect": "Fields of the config were changed on which no figure rests.",
     "quantization_ignored": "The checkpoint says that it is quantised, in words that the engine does not see.",
     "version_not_established": "What this version profiles is taken from the versions around it.",
+    "older_cache_layout": "Compressed caches are laid out as in vLLM 0.33; this version did it otherwise.",
     "workload_longer_than_max_model_len": "The engine would reject requests of the workload's length.",
     "checkpoint_disagrees": "`checkpoint_bytes` differs from the weights computed from the config.",
     "warm_up_outside_budget": "Starting takes more beyond the budget than is free there.",

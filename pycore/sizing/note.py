@@ -12,6 +12,7 @@ SizeNoteKind = Literal[
     "overrides_without_effect",
     "quantization_ignored",
     "version_not_established",
+    "older_cache_layout",
     "workload_longer_than_max_model_len",
     "checkpoint_disagrees",
     "warm_up_outside_budget",

@@ -5,7 +5,9 @@ from typing import Final
 
 from pycore.engine.overheads import taken_before_start
 from pycore.engine.shards import Ranks
+from pycore.engine.versions import NEWEST
 from pycore.model.catalogue import catalogue
+from pycore.model.latent import CompressedAttention
 from pycore.sizing.deployment import Deployment
 from pycore.sizing.memory import StageMemory
 from pycore.sizing.note import Note
@@ -126,6 +128,25 @@ def version_not_established(deployment: Deployment) -> Note | None:
     )
 
 
+def older_cache_layout(deployment: Deployment) -> Note | None:
+    """DeepSeek-V4's caches in a version that laid them out in another way.
+
+    vLLM changed their grouping in nearly every version; one start of 0.22 printed twice the bytes.
+    Source: vLLM 0.22.1 to 0.32.0, v1/core/kv_cache_utils.py.
+    """
+    version = deployment.settings.version.version
+    if version >= NEWEST:
+        return None
+    if not any(isinstance(layer.mixer, CompressedAttention) for layer in deployment.model.layers):
+        return None
+    newest = ".".join(map(str, NEWEST))
+    return Note(
+        "older_cache_layout",
+        f"Compressed caches are laid out here as vLLM {newest} does. Earlier versions did it in "
+        "other ways and took more, up to twice the bytes: blocks, tokens and refusals may differ.",
+    )
+
+
 def long_workload(deployment: Deployment) -> Note | None:
     """A workload whose requests the engine would reject."""
     longest = deployment.settings.max_model_len
@@ -216,6 +237,7 @@ TELLERS: Final[tuple[Callable[[Deployment], Note | None], ...]] = (
     overrides_without_effect,
     quantization_ignored,
     version_not_established,
+    older_cache_layout,
     long_workload,
     checkpoint_note,
 )

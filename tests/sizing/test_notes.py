@@ -46,3 +46,11 @@ def test_every_reconstructed_config_says_what_was_checked_of_it() -> None:
         for confidence in reconstructed
         if confidence.startswith(RECONSTRUCTED)
     )
+
+
+def test_older_layouts_of_compressed_caches_are_said_to_differ() -> None:
+    """DeepSeek-V4 before vLLM 0.33; other models' layouts are the same or follow the version."""
+    v4 = {"model": "deepseek-v4-flash", "accelerator": "h200-sxm-141gb"}
+    assert "older_cache_layout" in kinds(**v4, engine_version="0.22.0")
+    assert "older_cache_layout" not in kinds(**v4)
+    assert "older_cache_layout" not in kinds(engine_version="0.22.0")
