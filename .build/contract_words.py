@@ -55,6 +55,8 @@ RUN_NOTES: Final[Mapping[RunNoteKind, str]] = {
     "accelerator_not_known": "No GPU is named, and several kinds have that memory, or none.",
     "version_not_known": "The text names a version of the engine that is not known.",
     "not_the_scenario": "Settings that the text names are not the request's own.",
+    "scenario_assumed": "The text names no model or no GPU: the request's own is taken.",
+    "refusal_expected": "Napkin sizes the run as one that the engine refuses.",
     "terms_not_printed": "Terms in `measured` of which only the sum is known, from the pool.",
 }
 ERRORS: Final[Mapping[OtherErrorKind, str]] = {
@@ -71,6 +73,10 @@ ERRORS: Final[Mapping[OtherErrorKind, str]] = {
     "probe_failed": "A probe of Kubernetes gave up before the engine was up.",
     "gated_model": "The model's files need a token with access.",
     "collectives_failed": "The GPUs could not talk to each other.",
+    "driver_too_old": "The driver is older than the CUDA that the engine was built with.",
+    "no_kernel_for_accelerator": "The engine was not compiled for this generation of GPUs.",
+    "kernel_too_large": "A kernel wants more of a multiprocessor's memory than the GPU has.",
+    "illegal_memory_access": "A kernel went out of its bounds.",
     "engine_died": "The engine is gone; its cause stands elsewhere.",
 }
 REASONS: Final[Mapping[Reason, str]] = {

@@ -329,7 +329,7 @@ export interface StageBar {
 /** One thing to know before trusting the figures. */
 export interface Note {
   /** Which thing, as one word. */
-  kind: "assumed_total_bytes" | "assumed_generation" | "rocm_kernels" | "reconstructed_config" | "defaulted_fields" | "overrides_without_effect" | "quantization_ignored" | "version_not_established" | "workload_longer_than_max_model_len" | "checkpoint_disagrees" | "warm_up_outside_budget" | "may_be_refused" | "nothing_to_hold_it_against" | "cannot_be_sized" | "other_engine" | "setting_not_used" | "model_taken" | "model_not_known" | "several_accelerators" | "accelerator_by_memory" | "accelerator_not_known" | "version_not_known" | "not_the_scenario" | "terms_not_printed";
+  kind: "assumed_total_bytes" | "assumed_generation" | "rocm_kernels" | "reconstructed_config" | "defaulted_fields" | "overrides_without_effect" | "quantization_ignored" | "version_not_established" | "older_cache_layout" | "workload_longer_than_max_model_len" | "checkpoint_disagrees" | "warm_up_outside_budget" | "may_be_refused" | "nothing_to_hold_it_against" | "cannot_be_sized" | "other_engine" | "setting_not_used" | "model_taken" | "model_not_known" | "several_accelerators" | "accelerator_by_memory" | "accelerator_not_known" | "version_not_known" | "not_the_scenario" | "terms_not_printed" | "scenario_assumed" | "refusal_expected";
   /** A sentence with this scenario's numbers. */
   message: string;
 }
@@ -497,7 +497,7 @@ export interface Contradiction {
 /** One error, explained. */
 export interface Explanation {
   /** Which error it is, as one word; a refusal's where Napkin knows it as one. */
-  kind: "indivisible_heads" | "indivisible_kv_heads" | "unaligned_quantised_shard" | "indivisible_other" | "context_parallel" | "pipeline_parallel" | "too_many_accelerators" | "weights_exceed_budget" | "no_memory_for_kv_cache" | "kv_cache_too_small" | "free_memory_too_small" | "max_model_len_above_model" | "batched_tokens_too_small" | "dtype_not_on_accelerator" | "quantisation_not_on_accelerator" | "unsupported_quantisation" | "no_attention_backend" | "unsupported_architecture" | "warm_up_out_of_memory" | "out_of_memory" | "memory_released_while_profiling" | "sglang_pool_too_small" | "preempted" | "shared_memory" | "disk_full" | "out_of_host_memory" | "accelerators_not_allocatable" | "no_accelerator" | "probe_failed" | "gated_model" | "collectives_failed" | "engine_died";
+  kind: "indivisible_heads" | "indivisible_kv_heads" | "unaligned_quantised_shard" | "indivisible_other" | "context_parallel" | "pipeline_parallel" | "too_many_accelerators" | "weights_exceed_budget" | "no_memory_for_kv_cache" | "kv_cache_too_small" | "free_memory_too_small" | "max_model_len_above_model" | "batched_tokens_too_small" | "dtype_not_on_accelerator" | "quantisation_not_on_accelerator" | "unsupported_quantisation" | "no_attention_backend" | "unsupported_architecture" | "warm_up_out_of_memory" | "out_of_memory" | "memory_released_while_profiling" | "sglang_pool_too_small" | "preempted" | "shared_memory" | "disk_full" | "out_of_host_memory" | "accelerators_not_allocatable" | "no_accelerator" | "probe_failed" | "gated_model" | "collectives_failed" | "driver_too_old" | "no_kernel_for_accelerator" | "kernel_too_large" | "illegal_memory_access" | "engine_died";
   /** The line of the text that it stands on. */
   line: number;
   /** Its own words, cut short. */

@@ -68,9 +68,9 @@ def adopt(
     closed = close(found, terms, scenario, predicted, graphs_in_budget=graphs_in_budget)
     if closed is None:
         return Adopted(replace(found, available_kv_cache_bytes=terms.available.value))
-    return Adopted(
-        closed, tuple(name for name in UNPRINTED if getattr(closed, name) != getattr(found, name))
-    )
+    # Nothing set aside for CUDA graphs is what the printed terms themselves say.
+    derived = (name for name in UNPRINTED if getattr(closed, name) != getattr(found, name))
+    return Adopted(closed, tuple(name for name in derived if getattr(closed, name)))
 
 
 def value(term: Term | None) -> int | None:

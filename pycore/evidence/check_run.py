@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pycore.errors import InvalidRequest
 from pycore.evidence.adopt import adopt
 from pycore.evidence.compare import CheckRow, compare
-from pycore.evidence.differences import differences
+from pycore.evidence.differences import assumed, differences, unexpected
 from pycore.evidence.errors.explanations import Explanation, explain
 from pycore.evidence.reading.feed import read_text
 from pycore.evidence.reading.lines import ANCHORS
@@ -122,9 +122,11 @@ def check_run(scenario: Scenario) -> CheckRun:
     adopted = adopt(terms, told, predicted, graphs_in_budget=graphs)
     stated = findings.setting("stated_quantization")
     if recognised.request or stated:
-        said = differences(recognised, stated, asked, sized(asked))
-        if said:
-            recognised.note("not_the_scenario", said)
+        recognised.note_if("not_the_scenario", differences(recognised, stated, asked, sized(asked)))
+    if findings.figures() or findings.errors:
+        recognised.note_if("scenario_assumed", assumed(recognised, asked))
+    if findings.figures():
+        recognised.note_if("refusal_expected", unexpected(findings.errors, predicted))
     if adopted.derived:
         recognised.note("terms_not_printed", adopted.said_of_derived())
     pinned = pinned_to(told, terms) if predicted is not None else None

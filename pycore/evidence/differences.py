@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from pycore.evidence.reading.numbers import gib_text
+from pycore.evidence.reading.readings import Sighting
 from pycore.evidence.recognise import Recognised
 from pycore.hardware import accelerators
 from pycore.model.catalogue import catalogue as models
@@ -18,7 +20,7 @@ NAMES: Final = {
     "data_parallel_size": "DP",
 }
 # What a GPU of this run had is a figure of it, not a setting.
-FIGURES: Final = frozenset({"accelerator_free_bytes", "accelerator_total_bytes", "config"})
+FIGURES: Final = frozenset({"accelerator_free_bytes", "config"})
 UNKNOWN: Final = (None, "auto")
 
 
@@ -35,6 +37,9 @@ def differences(
     printed = {**found.request}
     if isinstance(stated, str) and sized is not None and sized.chosen["quantization"] is None:
         printed.setdefault("quantization", stated)
+    total = printed.pop("accelerator_total_bytes", None)
+    if isinstance(total, int) and asked.accelerator is not None:
+        told.append(f"GPU of {gib_text(total)}, not {shown('accelerator', asked.accelerator)}")
     for name, value in printed.items():
         own = effective(name, asked, sized)
         if name in FIGURES or value in UNKNOWN or is_same(name, value, own):
@@ -45,6 +50,30 @@ def differences(
     if not told:
         return None
     return f"The run is not the scenario, and is compared as it ran: {'; '.join(told)}."
+
+
+def assumed(found: Recognised, asked: Scenario) -> str | None:
+    """What the text does not name, and the scenario lends it."""
+    missing = []
+    if found.model_name is None and (asked.model or asked.config):
+        missing.append("model")
+    if asked.accelerator and not {"accelerator", "accelerator_total_bytes"} & set(found.request):
+        missing.append("GPU")
+    if not missing:
+        return None
+    verb = "is" if len(missing) == 1 else "are"
+    return f"The text names no {' and no '.join(missing)}: the scenario's {verb} assumed."
+
+
+def unexpected(errors: list[Sighting], predicted: SizeResult | None) -> str | None:
+    """The refusal that Napkin expects of a run that the engine did not refuse so."""
+    if predicted is None or not predicted.refusals:
+        return None
+    refusal = predicted.refusals[0]
+    if any(error.kind == refusal.kind for error in errors):
+        return None
+    first = refusal.message.removeprefix("ValueError: ").split(". ")[0].removesuffix(".")
+    return f"Napkin expects that the engine refuses this run: {first}."
 
 
 def effective(name: str, asked: Scenario, sized: SizeResult | None) -> object:

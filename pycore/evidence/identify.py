@@ -63,6 +63,10 @@ ACCELERATORS: Final = (
 )
 # Words beside which the same name means another card, or a slice of one.
 OTHER_CARDS: Final = frozenset({"ti", "d", "super", "laptop", "mig", "grid"})
+# Meta's repositories lost their prefix; the hub redirects, and caches and paths keep it.
+RENAMED: Final = ("meta-llama-3", "llama-3")
+# Folders that models are kept in: what begins with one is a path, not an owner's name.
+FOLDERS: Final = frozenset({"", "models", "model", "data", "weights", "checkpoints", "hub", "mnt"})
 SLICE: Final = re.compile(r"\d{1,3}[abcq]")
 
 
@@ -97,15 +101,21 @@ def each_accelerator() -> Iterator[accelerators.Accelerator]:
 def model_of(name: str) -> str | None:
     """The model that a printed name or path means; None where it means none of the catalogue."""
     asked = name.strip().strip("'\"").rstrip("/").lower()
-    exact = by_name().get(asked)
-    if exact is not None:
-        return exact
-    # A local path ends in the checkpoint's name; the hub's cache spells it with dashes.
+    # The hub's cache spells a name with dashes, and leads to it from its old name.
     _, _, cached = asked.partition("models--")
     if cached:
-        return by_name().get(cached.split("/")[0].replace("--", "/", 1))
-    if "/" not in asked or asked.startswith(("/", ".", "~")):
-        return by_name().get("/" + asked.rsplit("/", 1)[-1])
+        asked = cached.split("/")[0].replace("--", "/", 1)
+    exact = by_name().get(asked) or by_name().get(asked.replace(*RENAMED))
+    if exact is not None:
+        return exact
+    first, *others = asked.split("/")
+    if others and first not in FOLDERS and not first.startswith((".", "~")):
+        return None
+    # A path on this machine has the checkpoint's name as one of its folders.
+    for part in reversed((first, *others)):
+        found = by_name().get("/" + part) or by_name().get("/" + part.replace(*RENAMED))
+        if found is not None:
+            return found
     return None
 
 

@@ -53,6 +53,11 @@ class Recognised:
         """Tell the reader something."""
         self.notes.append(Note(kind, message))
 
+    def note_if(self, kind: RunNoteKind, message: str | None) -> None:
+        """Tell the reader something, if there is something to tell."""
+        if message is not None:
+            self.note(kind, message)
+
 
 def recognise(findings: Findings, scenario: Scenario) -> Recognised:
     """The request's fields that the text tells."""

@@ -53,7 +53,7 @@ def because(case: Case, expected: float | None, bounds: Bounds) -> str:
         case "total_bytes" | "requested_bytes":
             return budget(case)
         case "available_kv_cache_bytes":
-            return pool(case, difference)
+            return pool(case, expected, difference)
         case "needed_kv_cache_bytes" | "block_size":
             return layout(case, expected)
         case _:
@@ -77,7 +77,7 @@ def unexplained(case: Case) -> str:
     """Why there is nothing to hold the figure against."""
     if case.predicted is None:
         return "Nothing to hold it against: the model or the GPU is not known."
-    if case.figure in FOLLOWS and case.pinned is not None:
+    if case.figure in FOLLOWS and getattr(case.pinned, case.figure, None) is not None:
         return "Napkin expects a refusal here. " + follows(case)
     return "Napkin expects a refusal here, so it has no such figure."
 
@@ -161,25 +161,27 @@ def estimate(case: Case, bounds: Bounds) -> str:
     return f"{side} the range of other runs."
 
 
-def pool(case: Case, difference: float) -> str:
+def pool(case: Case, expected: float, difference: float) -> str:
     """The pool: what took more or less before it, and what that leaves unexplained."""
     result, terms = case.predicted, case.terms
     if result is None:
         return ""
+    if expected <= 0 < case.measured:
+        return "The scenario does not fit here and the run did: another model, form or split ran."
     left, parts, unprinted = difference, [], []
-    for name, measured, expected in (
+    for name, measured, sized in (
         ("the budget", terms.requested, result.requested_bytes),
         ("weights", terms.weights, result.loaded_weights_bytes_per_rank),
         ("activations", terms.activation, result.activation_bytes),
         ("non-torch memory", terms.non_torch, result.non_torch_bytes),
         ("the estimate for CUDA graphs", terms.cuda_graphs_estimated, result.cuda_graph_bytes),
     ):
-        if expected is None or (measured is None and name == "the budget"):
+        if sized is None or (measured is None and name == "the budget"):
             continue
         if measured is None:
             unprinted.append(name)
             continue
-        change = measured.value - expected
+        change = measured.value - sized
         left -= change if name == "the budget" else -change
         if abs(change) >= GIB // 100:
             verb = "is" if name == "the budget" else "took"
@@ -195,7 +197,7 @@ def the_rest(change: float, unprinted: list[str]) -> str:
         return f"{gib_text(abs(change))} of it are not told by what is printed"
     *others, last = unprinted
     names = f"{', '.join(others)} and {last}" if others else last
-    return f"{names}, which are not printed, took {more(change)}"
+    return f"{more(change)} went to {names}, not printed"
 
 
 def more(change: float) -> str:

@@ -31,6 +31,8 @@ RunNoteKind = Literal[
     "version_not_known",
     "not_the_scenario",
     "terms_not_printed",
+    "scenario_assumed",
+    "refusal_expected",
 ]
 
 

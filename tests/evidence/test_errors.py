@@ -22,7 +22,7 @@ ERRORS = [
             "desired GPU memory utilization (0.95, 22.54 GiB). Decrease GPU memory utilization or "
             "reduce GPU memory used by other processes."
         ),
-        ["2.35 GiB are held", "0.9."],
+        ["2.35 GiB are held", "share that fits is 0.9", "65.74 GiB of weights do not"],
     ),
     (
         "no_memory_for_kv_cache",
@@ -248,7 +248,30 @@ ERRORS = [
     ("no_accelerator", "RuntimeError: Failed to infer device type", []),
     ("probe_failed", "Warning  Unhealthy  Startup probe failed: connection refused", ["GiB"]),
     ("gated_model", "OSError: You are trying to access a gated repo.", []),
-    ("collectives_failed", "RuntimeError: NCCL error in: ProcessGroupNCCL.cpp:268", ["2 ranks"]),
+    ("collectives_failed", "RuntimeError: NCCL error in: ProcessGroupNCCL.cpp:268", ["NCCL_DEBUG"]),
+    (
+        "driver_too_old",
+        "RuntimeError: The NVIDIA driver on your system is too old (found version 12040). Please",
+        ["CUDA 12.4"],
+    ),
+    (
+        "no_kernel_for_accelerator",
+        "RuntimeError: CUDA error: no kernel image is available for execution on the device",
+        [],
+    ),
+    (
+        "kernel_too_large",
+        (
+            "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 66560, "
+            "Hardware limit: 65536. Reducing block sizes or `num_stages` may help."
+        ),
+        ["66,560", "65,536"],
+    ),
+    (
+        "illegal_memory_access",
+        "torch.AcceleratorError: CUDA error: an illegal memory access was encountered",
+        ["fault of the code"],
+    ),
     (
         "sglang_pool_too_small",
         "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.",

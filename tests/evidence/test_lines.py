@@ -90,6 +90,8 @@ def test_pieces_add_up_to_the_whole(size: int, data: st.DataObject) -> None:
             "INFO 07-01 12:00:00 [api.py:1] vLLM API server version 0.26.0",
             "(Worker_TP0 pid=1) INFO 07-01 12:00:00 [w.py:1] Model loading took 65.74 GiB memory",
             "(Worker_TP1 pid=2) INFO 07-01 12:00:00 [w.py:1] " + LINE,
+            "ValueError: max seq len (4096) is larger than the maximum number of tokens that can",
+            "be stored in KV cache (3664). Try increasing `gpu_memory_utilization` when initializing",
             "GPU KV cache size: 36,896 tokens, Maximum concurrency for 8,192 tokens per request: 4.50x",
             data.draw(st.text(max_size=80)),
         ]

@@ -19,6 +19,7 @@ FREE: Final = re.compile(rf"of which {SIZE} is free|{SIZE} free;")
 IN_USE: Final = re.compile(rf"this process has {SIZE} memory in use")
 OTHERS: Final = re.compile(rf"Process \d{{1,9}} has {SIZE} memory in use")
 ALLOCATED: Final = re.compile(rf"{SIZE} is allocated by PyTorch|{SIZE} already allocated")
+POOLS: Final = re.compile(rf"{SIZE} allocated in private pools")
 UNUSED: Final = re.compile(rf"{SIZE} is reserved by PyTorch but unallocated")
 
 
@@ -37,6 +38,8 @@ class Allocation:
     """What its allocator holds in pieces that no tensor fits into."""
     others: int
     """What other processes hold."""
+    pools: int
+    """What it holds in pools of their own: those of CUDA graphs."""
 
 
 def allocation_of(words: str) -> Allocation:
@@ -54,6 +57,7 @@ def allocation_of(words: str) -> Allocation:
         allocated=first(ALLOCATED, words),
         unused=first(UNUSED, words),
         others=sum(listed),
+        pools=first(POOLS, words) or 0,
     )
 
 

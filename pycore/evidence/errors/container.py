@@ -4,7 +4,7 @@ import math
 from typing import Final
 
 from pycore.evidence.errors.story import Situation, Story, Teller
-from pycore.evidence.reading.numbers import gib_text
+from pycore.evidence.reading.numbers import counted, gib_text
 from pycore.units import GIB, MIB
 
 # Docker and containerd give a container this much of /dev/shm unless told otherwise.
@@ -45,7 +45,7 @@ def disk(situation: Situation) -> Story:
 def host_memory(situation: Situation) -> Story:
     """The kernel killed the process for its container's memory limit."""
     size, ranks = weights_bytes(situation), situation.scenario.tensor_parallel_size
-    why = f"{ranks} worker{'s' if ranks > 1 else ''} read the checkpoint through the host's memory"
+    why = f"{counted(ranks, 'worker')} read the checkpoint through the host's memory"
     if size is not None:
         why += f": {gib_text(size)} in all"
     why += (
@@ -72,7 +72,7 @@ def shared_memory(situation: Situation) -> Story:
     ranks = situation.scenario.tensor_parallel_size
     return Story(
         "Ranks on one node talk through shared memory, and /dev/shm is too small for it.",
-        f"{why}. {ranks} ranks share it.",
+        f"{why}. {counted(ranks, 'rank')} share it." if ranks > 1 else f"{why}.",
         elsewhere=(
             "an emptyDir with medium: Memory and sizeLimit: 16Gi, mounted at /dev/shm",
             "docker run --shm-size 16g (or --ipc host)",
@@ -82,10 +82,10 @@ def shared_memory(situation: Situation) -> Story:
 
 def not_allocatable(situation: Situation) -> Story:
     """No node has as many free GPUs as the pod asks for."""
-    nodes = situation.number(0)
+    nodes = int(situation.number(0))
     return Story(
         "The scheduler found no node with that many free GPUs.",
-        f"{nodes} nodes have too few; a pod's GPUs are all of one node.",
+        f"{counted(nodes, 'node')} {'has' if nodes == 1 else 'have'} too few; a pod's GPUs are all of one node.",
         elsewhere=(
             "a node pool whose nodes have as many GPUs as the pod asks for",
             "fewer: nvidia.com/gpu and --tensor-parallel-size together",
@@ -132,13 +132,81 @@ def gated(situation: Situation) -> Story:
 
 def collectives(situation: Situation) -> Story:
     """NCCL could not connect the ranks."""
+    words = situation.error.words
+    debug = "NCCL_DEBUG=INFO prints which step failed."
+    if "cuda error" in words:
+        return Story(
+            "A CUDA call failed inside NCCL: no memory was left for its buffers, or the driver "
+            "does not fit the library.",
+            debug,
+            elsewhere=(
+                "a lower --gpu-memory-utilization, where it comes after the KV cache",
+                "a driver that the image's CUDA supports",
+            ),
+        )
+    if "remote process" in words:
+        return Story(
+            "Another rank went away, or the network to it did: the cause is in that rank's log.",
+            debug,
+        )
+    if "bind" in words:
+        return Story(
+            "A port that NCCL listens on is taken: another engine runs in the same network.",
+            elsewhere=("end the other engine, or give each its own network namespace",),
+        )
     return Story(
         "The ranks could not be joined: shared memory, the network between nodes, or GPUs that "
         "cannot reach each other.",
-        f"{situation.scenario.tensor_parallel_size} ranks. NCCL_DEBUG=INFO prints which step failed.",
+        debug,
         elsewhere=(
             "more /dev/shm (16 GiB)",
             "NCCL_P2P_DISABLE=1, to tell whether GPUs reach each other",
+        ),
+    )
+
+
+def driver(situation: Situation) -> Story:
+    """The driver is older than the CUDA that the engine was built with."""
+    version = situation.number(0)
+    found = ""
+    if version.isdecimal() and len(version) > 3:
+        found = f"The driver supports CUDA {int(version) // 1000}.{int(version) % 1000 // 10}."
+    return Story(
+        "The GPU's driver is older than the CUDA that the engine was built with.",
+        found,
+        elsewhere=("a newer driver on the node", "an image built for the driver's CUDA"),
+    )
+
+
+def no_kernel(situation: Situation) -> Story:
+    """The engine was not built for this GPU's generation."""
+    del situation
+    return Story(
+        "The engine, or a library of it, was not compiled for this GPU's generation.",
+        elsewhere=("a newer image", "a build with TORCH_CUDA_ARCH_LIST naming the GPU's"),
+    )
+
+
+def kernel_memory(situation: Situation) -> Story:
+    """A kernel wants more of a multiprocessor's own memory than this GPU has."""
+    asked, there = (situation.number(i) for i in range(2))
+    why = f"{int(asked):,} bytes are wanted, {int(there):,} are there." if asked and there else ""
+    return Story(
+        "A kernel is laid out for a GPU with more shared memory in each multiprocessor; /dev/shm "
+        "and the GPU's main memory have no part in it.",
+        why,
+        elsewhere=("another attention backend, or a newer version of the engine",),
+    )
+
+
+def bad_access(situation: Situation) -> Story:
+    """A kernel read or wrote where it must not."""
+    del situation
+    return Story(
+        "A kernel went out of its bounds: a fault of the code, not a lack of memory.",
+        elsewhere=(
+            "--enforce-eager, to tell whether CUDA graphs have a part in it",
+            "another version of the engine, or another attention backend",
         ),
     )
 
@@ -161,5 +229,9 @@ TELLERS: Final[dict[str, Teller]] = {
     "probe_failed": probe,
     "gated_model": gated,
     "collectives_failed": collectives,
+    "driver_too_old": driver,
+    "no_kernel_for_accelerator": no_kernel,
+    "kernel_too_large": kernel_memory,
+    "illegal_memory_access": bad_access,
     "engine_died": died,
 }

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from pycore.decide.knobs import Change
+from pycore.decide.measured_terms import carried
 from pycore.decide.remedies import adds_gpus, remedy_of
 from pycore.engine.refusals.refusal import Remedy
 from pycore.errors import InvalidRequest
@@ -23,9 +24,6 @@ MOST_GROWN: Final = 1
 # Errors that no memory has a part in: their cure is one even where memory stops it next.
 RULES: Final = frozenset(item.kind for item in SHAPE)
 TELLERS: Final[Mapping[str, Teller]] = {**memory.TELLERS, **shape.TELLERS, **container.TELLERS}
-MOVES_WEIGHTS: Final = frozenset(
-    {"tensor_parallel_size", "pipeline_parallel_size", "quantization", "dtype"}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +107,12 @@ def attempt(situation: Situation, change: Change) -> Remedy | None:
     if situation.result is None:
         return outcome_unknown(change)
     quiet = replace(situation.scenario, figures=False)
-    if MOVES_WEIGHTS.intersection(change.changes):
-        # A pool that was given does not tell what is left beside other weights.
-        quiet = replace(quiet, measured=replace(quiet.measured, available_kv_cache_bytes=None))
+    whole = replace(change, changes=carried(quiet, situation.result, change.changes))
     try:
-        there = size(replace(quiet, **change.changes))  # type: ignore[arg-type]  # our own fields
+        there = size(replace(quiet, **whole.changes))  # type: ignore[arg-type]  # our own fields
     except InvalidRequest:
         return None
     # What breaks another rule has not been sized; what does not fit at all is no cure either.
     past_rules = there.weights_bytes_per_rank is not None and there.verdict != "does_not_fit"
     cured = past_rules if situation.error.kind in RULES else there.starts
-    return remedy_of(change, there) if cured else None
+    return remedy_of(whole, there) if cured else None

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from pycore.decide.knobs import Change, single
@@ -15,6 +16,7 @@ from pycore.evidence.errors.room import (
 )
 from pycore.evidence.errors.story import Situation, Story, Teller
 from pycore.evidence.reading.numbers import gib_text, parse_number
+from pycore.sizing.size import size
 from pycore.units import GIB, KIB
 
 
@@ -23,15 +25,26 @@ def free_memory(situation: Situation) -> Story:
     free, total, share, wanted = (float(parse_number(situation.number(i))) for i in range(4))
     fits = max(0, math.floor(free / total * 100) / 100) if total > 0 else 0.0
     lowered = single("gpu_memory_utilization", fits, f"--gpu-memory-utilization {fits:g}")
+    weights = weights_at(situation, fits)
+    fit = weights is None or weights < fits * total * GIB
     return Story(
         "The engine takes a share of the GPU's whole memory, and that much is not free.",
         f"{share:g} × {total:g} GiB = {wanted:g} GiB are to be used, {free:g} GiB are free: "
         f"{total - free:.2f} GiB are held by the driver, by another process, or by "
         "an engine that has not ended yet. The largest share that fits is "
-        f"{fits:g}.",
-        (lowered,) if fits > 0 else (),
-        ("end what else runs on the GPU (nvidia-smi lists it)",),
+        f"{fits:g}"
+        + ("." if fit else f", and the {gib_text(weights or 0)} of weights do not fit into it."),
+        elsewhere=("end what else runs on the GPU (nvidia-smi lists it)",),
+        advised=lowered if fits > 0 and fit else None,
     )
+
+
+def weights_at(situation: Situation, share: float) -> int | None:
+    """The weights of a rank, at a share of the GPU that is there."""
+    if situation.result is None or share <= 0:
+        return None
+    there = size(replace(situation.scenario, gpu_memory_utilization=share, figures=False))
+    return there.loaded_weights_bytes_per_rank
 
 
 def no_pool(situation: Situation) -> Story:
@@ -48,10 +61,26 @@ def no_pool(situation: Situation) -> Story:
         parts.append(f"The pool came out at {gib_text(terms.available.value)}.")
     if not parts:
         parts.append(predicted_budget(situation))
+        parts.append(pool_expected(situation))
+    # Narrower elements of the cache need less of the pool; they do not make one.
+    changes = (change for change in more_room(situation) if change.field != "kv_cache_dtype")
     return Story(
         "Weights and activations take the whole budget: no block of KV cache fits.",
-        " ".join(parts),
-        (*more_room(situation), fewer_sequences(situation), fewer_tokens(situation)),
+        " ".join(part for part in parts if part),
+        (*changes, fewer_sequences(situation), fewer_tokens(situation)),
+    )
+
+
+def pool_expected(situation: Situation) -> str:
+    """What Napkin expects where the engine found nothing."""
+    result = situation.result
+    if result is None or not result.available_kv_cache_bytes:
+        return ""
+    if result.available_kv_cache_bytes < 0:
+        return "Napkin too finds no room for a pool."
+    return (
+        f"Napkin sizes a pool of {gib_text(result.available_kv_cache_bytes)}, so this run is of "
+        "another model, split or utilisation, or another process held memory."
     )
 
 

@@ -21,6 +21,7 @@ WHEN: Final = {
     "loaded": "after the weights were loaded",
     "profiling": "in the profiling run, before the KV cache was laid out",
     "laying out": "while the KV cache was laid out",
+    "captured": "once CUDA graphs were being captured, or later",
     "capturing": "while CUDA graphs were captured, after the KV cache was laid out",
     "warming up": "in the warm-up that follows the KV cache",
     "serving": "while serving",
@@ -46,6 +47,8 @@ def out_of_memory(situation: Situation) -> Story:
 def stage_of(situation: Situation, seen: Allocation) -> str:
     """The part of the start: as the text tells it, else as the amount that was held tells it."""
     told = situation.error.stage
+    if told in {"", "starting"} and seen.pools:
+        return "captured"
     weights, held = weights_of(situation), held_by(seen)
     if told in {"", "starting"} and weights is not None and held is not None:
         return "loading" if held < NEARLY * weights else "loaded"
@@ -72,6 +75,8 @@ def reasons(situation: Situation, seen: Allocation, stage: str) -> Iterator[str]
     if seen.free is not None and seen.total is not None:
         first += f"; {size(seen.free)} of {size(seen.total)} were free"
     yield f"{first}."
+    if seen.pools:
+        yield f"CUDA graphs held {size(seen.pools)}."
     weights, held = weights_of(situation), held_by(seen)
     if held is not None and weights is not None:
         yield against_weights(situation, held, weights, stage)

@@ -5,6 +5,7 @@ from typing import Final
 
 from pycore.decide.knobs import Change, single
 from pycore.evidence.errors.story import Situation, Story, Teller
+from pycore.evidence.reading.numbers import counted
 
 SIZES: Final = (1, 2, 4, 8, 16, 32, 64)
 
@@ -23,7 +24,7 @@ def ranks_above_gpus(situation: Situation) -> Story:
     fits = max(size for size in SIZES if size <= max(1, seen))
     return Story(
         "The engine wants one GPU for every rank and sees fewer.",
-        f"{ranks} ranks were asked for; the container sees {seen}. Three numbers must agree: the "
+        f"{counted(ranks, 'rank')} {'was' if ranks == 1 else 'were'} asked for; the container sees {seen}. Three numbers must agree: the "
         f"pod's nvidia.com/gpu, --tensor-parallel-size (× --pipeline-parallel-size), and the GPUs "
         "of the node.",
         (single("tensor_parallel_size", fits, f"--tensor-parallel-size {fits}"),),
@@ -40,7 +41,7 @@ def heads(situation: Situation) -> Story:
     works = [n for n in range(1, min(count, 64) + 1) if count % n == 0]
     return Story(
         "Each rank takes whole attention heads, the same number on each.",
-        f"{count} heads over {size} ranks leave a remainder. Sizes that divide them: "
+        f"{counted(count, 'head')} over {counted(size, 'rank')} leave a remainder. Sizes that divide them: "
         f"{', '.join(map(str, works))}.",
         tuple(other_sizes(situation)),
     )

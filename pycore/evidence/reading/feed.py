@@ -21,6 +21,7 @@ from pycore.evidence.reading.segments import Segment
 from pycore.evidence.reading.sightings import read_errors, tells_of_error
 from pycore.evidence.reading.statistics import read_statistics
 from pycore.evidence.reading.topology import read_topology
+from pycore.evidence.reading.wrapped import open_from
 
 Reader = Callable[[Segment, Findings], bool]
 # What is of no interest once a later start has begun.
@@ -40,7 +41,7 @@ READERS: Final[tuple[tuple[int, Reader], ...]] = (
 
 @dataclass(slots=True)
 class Feed:
-    """A text on its way in; the line that is not yet whole waits for the next piece."""
+    """A text on its way in; a line or sentence that is not yet whole waits for the next piece."""
 
     findings: Findings = field(default_factory=Findings)
     rest: str = ""
@@ -49,7 +50,7 @@ class Feed:
     def feed(self, piece: str) -> None:
         """Read the whole lines of a piece."""
         text = self.rest + piece
-        end = text.rfind("\n") + 1
+        end = open_from(text, text.rfind("\n") + 1)
         self.rest = text[end:]
         self.read(text[:end])
 

@@ -14,6 +14,8 @@ from typing import Final
 from pycore.evidence.reading.frames import ANCHORS as FRAME_ANCHORS
 from pycore.evidence.reading.segments import Segment
 from pycore.evidence.reading.workers import Process, processes
+from pycore.evidence.reading.wrapped import ANCHORS as BROKEN_ANCHORS
+from pycore.evidence.reading.wrapped import end_of_sentence, rejoined
 
 # What a line is about, by the anchors that it holds; a reader looks only at lines about its own.
 LOG: Final = 1
@@ -40,7 +42,7 @@ ANCHORS_BY_SUBJECT: Final = (
     *((anchor, LOG) for anchor in ("  model   ", "default args", "Namespace(", "server_args")),
     *((anchor, LOG) for anchor in ("vllm serve", "api_server", "device_name=")),
     *((anchor, LOG) for anchor in ("startup complete", "equivalent to")),
-    *((anchor, LOG) for anchor in ("Starting to load", "Loading safetensors")),
+    *((anchor, LOG) for anchor in ("Starting to load", "max_num_batched_tokens=")),
     *((anchor, ACCELERATORS) for anchor in ("NVIDIA", "GeForce", "Tesla ", "Product Name")),
     *((anchor, ACCELERATORS) for anchor in ("Instinct", "Gpu  ", "MiB")),
     ("GPU", ACCELERATORS | ERRORS),
@@ -69,6 +71,8 @@ ANCHORS_BY_SUBJECT: Final = (
     *((anchor, ERRORS) for anchor in ("probe failed", "CrashLoopBackOff", "preempted by")),
     *((anchor, ERRORS) for anchor in ("Insufficient nvidia", "Insufficient amd")),
     ("total_num_kv_heads", ERRORS),
+    *((anchor, ERRORS) for anchor in ("NCCL WARN", "failed to start", "ion failed due")),
+    *((anchor, ERRORS) for anchor in BROKEN_ANCHORS),
     *((anchor, FRAMES) for anchor in FRAME_ANCHORS),
 )
 ANCHORS: Final = tuple(anchor for anchor, _ in ANCHORS_BY_SUBJECT)
@@ -122,6 +126,12 @@ def relevant_lines(text: str, first_number: int = 1) -> Iterator[Line]:
         number += text.count("\n", counted, start)
         counted = start
         done = end_of_command(text, start, ends[start])
+        if subjects[start] & ERRORS:
+            end = end_of_sentence(text, start, done)
+            if end > done:
+                done = end
+                yield Line(number, rejoined(text[start:done]), subjects[start] | LOG)
+                continue
         yield Line(number, text[start:done], subjects[start])
 
 

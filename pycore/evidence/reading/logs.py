@@ -31,7 +31,6 @@ ESTIMATES_OFF: Final = "CUDA graph memory profiling is disabled"
 # How far a start has come, by the line that ends each part of it.
 STAGES: Final = (
     ("Starting to load model", "loading"),
-    ("Loading safetensors", "loading"),
     ("loading took", "profiling"),
     ("weights took", "profiling"),
     ("KV cache memory:", "capturing"),

@@ -29,6 +29,11 @@ def parse_bytes(text: str, unit: str) -> tuple[int, float]:
     return value, scale * 0.5 / 10**digits
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things, with the noun in its right form."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def gib_text(num_bytes: float) -> str:
     """A size in GiB for a sentence: two decimals."""
     return f"{num_bytes / GIB:.2f} GiB"

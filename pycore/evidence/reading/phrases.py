@@ -141,7 +141,9 @@ VLLM: Final = (
     ),
     phrase("Initial free", rf"Initial free memory: {GIB}", ("accelerator_free_bytes", "gib")),
     # what the pool holds
-    phrase("U blocks", rf"# (?:GPU|CUDA) blocks: {NUMBER}, # CPU", ("num_gpu_blocks", "count")),
+    phrase(
+        "CPU blocks", rf"# (?:GPU|CUDA|cuda) blocks: {NUMBER}, # CPU", ("num_gpu_blocks", "count")
+    ),
     phrase(
         "num_gpu_blocks", rf"num_gpu_blocks(?: is)?[=:] ?{NUMBER}[,\s]", ("num_gpu_blocks", "count")
     ),
@@ -156,7 +158,7 @@ VLLM: Final = (
     # what an error or an automatic choice says of the pool
     phrase(
         "KV cache is needed",
-        rf"max seq len \({NUMBER}\), \({GIB} KV cache is needed, which is larger than the "
+        rf"max seq len \({NUMBER}\), \(?{GIB} KV cache is needed, which is larger than the "
         rf"available KV cache memory \({GIB}\)",
         ("max_model_len", "setting"),
         ("needed_kv_cache_bytes", "gib"),
@@ -189,6 +191,13 @@ VLLM: Final = (
         (POOL, "gib"),
         kind="max_model_len",
     ),
+    phrase(
+        "max_num_batched_tokens=",
+        rf"Chunked prefill is enabled with max_num_batched_tokens={NUMBER}\.",
+        ("max_num_batched_tokens", "setting"),
+    ),
+    # PyTorch's own words for a failed allocation tell the GPU's memory as vLLM reads it
+    phrase("total capac", rf"has a total capaci?ty of {GIB} of which", ("total_bytes", "gib")),
     phrase("max model len", rf"Using max model len {NUMBER}(?=\s|$)", ("max_model_len", "setting")),
     phrase(
         "block size",

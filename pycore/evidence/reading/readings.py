@@ -27,6 +27,10 @@ OtherErrorKind = Literal[
     "probe_failed",
     "gated_model",
     "collectives_failed",
+    "driver_too_old",
+    "no_kernel_for_accelerator",
+    "kernel_too_large",
+    "illegal_memory_access",
     "engine_died",
 ]
 ErrorKind = RefusalKind | OtherErrorKind

@@ -46,7 +46,7 @@ MEMORY: Final = (
     wording(
         "kv_cache_too_small",
         "KV cache is needed",
-        rf"max seq len \({W}\), \({N} GiB KV cache is needed, which is larger than the available "
+        rf"max seq len \({W}\), \(?{N} GiB KV cache is needed, which is larger than the available "
         rf"KV cache memory \({N} GiB\)(?:.{{0,60}}estimated maximum model length is {W})?",
     ),
     wording(
@@ -178,8 +178,24 @@ CONTAINER: Final = (
     wording("gated_model", "gated repo"),
     wording("gated_model", "is restricted", r"Access to model \S{1,120} is restricted"),
     wording("collectives_failed", "NCCL error", r"NCCL error.{0,120}"),
+    wording(
+        "collectives_failed", "NCCL WARN Call to", r"NCCL WARN Call to \w{1,20}(?: .{0,80})? failed"
+    ),
+    wording(
+        "driver_too_old", "driver on your system is too old", rf"too old \(found version {W}\)"
+    ),
+    wording("no_kernel_for_accelerator", "no kernel image is available"),
+    wording(
+        "kernel_too_large",
+        "out of resource: shared memory",
+        rf"shared memory, Required: {W}, Hardware limit: {W}",
+    ),
+    wording("illegal_memory_access", "illegal memory access was encountered"),
     wording("engine_died", "Engine core initialization failed", is_consequence=True),
     wording("engine_died", "EngineDeadError", is_consequence=True),
+    wording("engine_died", "EngineCore failed to start", is_consequence=True),
+    wording("engine_died", "Engine process failed to start", is_consequence=True),
+    wording("engine_died", "WorkerProc initialization failed", is_consequence=True),
     wording("engine_died", "CrashLoopBackOff", is_consequence=True),
 )
 WORDINGS: Final = (*MEMORY, *SHAPE, *CONTAINER)
