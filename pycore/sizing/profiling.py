@@ -74,8 +74,14 @@ def profiled(run: Run, ledger: Ledger) -> Profiled:
 
 
 def base_bytes(run: Run) -> int:
-    """What is there throughout: workspaces to multiply in, and a little for all else."""
-    return matrix_workspace_bytes(run.accelerator.compute_capability) + learnt_bytes("base_bytes")
+    """What is there throughout: workspaces to multiply in, and a little for all else.
+
+    vLLM 0.33 multiplies once before it looks at the memory: its workspaces are then there already.
+    Source: vLLM 0.33.0, v1/worker/gpu_worker.py, init_device.
+    """
+    early = run.settings.version.starts_cublas_first
+    workspaces = 0 if early else matrix_workspace_bytes(run.accelerator.compute_capability)
+    return workspaces + learnt_bytes("base_bytes")
 
 
 def sampler_peak(run: Run, ledger: Ledger) -> int:
