@@ -17,6 +17,7 @@ from pycore.model.readers import (
     classic,
     deepseek,
     deepseek_v4,
+    encased,
     gemma3n,
     gemma4,
     hybrid,
@@ -44,6 +45,7 @@ ModelReader = Callable[[ConfigReader, str, str], Model]
 READERS: Final[Mapping[str, ModelReader]] = {
     **dict.fromkeys(FAMILIES, read_uniform),
     **multimodal.READERS,
+    **encased.READERS,
     **classic.READERS,
     **bailing.READERS,
     **learnt_positions.READERS,

@@ -83,3 +83,20 @@ def test_first_layers_of_cohere2_moe_have_a_period_of_their_own() -> None:
     mixers = read_model({**config, "num_hidden_layers": 10}).layers
     windowed = [isinstance(layer.mixer, SlidingWindowAttention) for layer in mixers]
     assert windowed == [False, False, *[True, True, True, False] * 2]
+
+
+def test_windows_behind_a_tower_are_those_of_the_text() -> None:
+    """PaliGemma 2 puts SigLIP before Gemma 2, which has a window in every other layer."""
+    model = read_model(next(row["config"] for row in ROWS if row["name"] == "paligemma2-10b"))
+    windowed = [isinstance(layer.mixer, SlidingWindowAttention) for layer in model.layers]
+    assert windowed[:4] == [True, False, True, False]
+
+
+def test_a_tower_before_a_text_of_an_unknown_class_is_not_sized() -> None:
+    """The failure names the class."""
+    config = next(row["config"] for row in ROWS if row["name"] == "internvl3-8b")
+    inner = {**config["llm_config"], "architectures": ["Nonesuch"]}
+    request = {"config": {**config, "llm_config": inner}, "accelerator": "h100-sxm-80gb"}
+    failure = json.loads(answer(json.dumps(request)))["failure"]
+    assert failure["reason"] == "unsupported_architecture"
+    assert "Nonesuch" in failure["message"]

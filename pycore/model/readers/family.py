@@ -73,6 +73,7 @@ class Family:
     output_gate: bool = False
     """Queries carry a gate of the same width (Trinity)."""
     ends_on_every_stage: bool = False
+    supports_pipeline: bool = True
     ties_break_pipeline: bool = False
     """The class cannot tie its head to an embedding on another stage (ERNIE 4.5)."""
     transformers_backend: bool = False

@@ -43,10 +43,14 @@ def read_decoder(
     tied: bool | None = None,
     outer_tensors: tuple[OuterTensor, ...] = (),
     names: ModuleNames = DECODER,
+    text_class: str = "",
 ) -> Model:
-    """A decoder of ``family``, with what else stands around its layers."""
+    """A decoder of ``family``, with what else stands around its layers.
+
+    ``text_class`` is the class that says which layers see what, where a tower's stands before it.
+    """
     text = source.text
-    mixers = read_family_mixers(text, family, source.architecture)
+    mixers = read_family_mixers(text, family, text_class or source.architecture)
     if tied is None:
         tied = text.flag("tie_word_embeddings", default=family.tied_default)
         tied = tied if family.ties is None else family.ties
@@ -56,7 +60,7 @@ def read_decoder(
         rotary_tables=read_tables(text, family, mixers),
         tie_word_embeddings=tied,
         ends_on_every_stage=family.ends_on_every_stage,
-        supports_pipeline=not (tied and family.ties_break_pipeline),
+        supports_pipeline=family.supports_pipeline and not (tied and family.ties_break_pipeline),
         outer_tensors=outer_tensors + family_tensors(family),
         names=names,
         final_norm_size=hidden_size * family.final_norm * (2 if family.norm_bias else 1),

@@ -34,6 +34,13 @@ def mistral3_tower(
     reader: ConfigReader, vision: ConfigReader, text: ConfigReader
 ) -> tuple[OuterTensor, ...]:
     """The tower, and a projector whose two linears are divided."""
+    tower = pixtral_tower(vision, reader)
+    width = vision.integer("hidden_size")
+    return (*tower, *placed(projector(reader, text.integer("hidden_size"), width)))
+
+
+def pixtral_tower(vision: ConfigReader, reader: ConfigReader) -> tuple[OuterTensor, ...]:
+    """The tower alone."""
     vision.completions = {**DEFAULTS, **vision.completions}
     width = vision.integer("hidden_size")
     head_dim = vision.optional_integer("head_dim")
@@ -55,7 +62,6 @@ def mistral3_tower(
     return (
         *placed(first),
         *placed(block(vision, width, heads, head_dim), depth),
-        *placed(projector(reader, text.integer("hidden_size"), width)),
         *made_here([frequencies]),
     )
 
