@@ -75,8 +75,8 @@ def reconstructed_config(deployment: Deployment) -> Note | None:
         return None
     return Note(
         "reconstructed_config",
-        f"The config of {deployment.model.name} is put together from published figures, not the "
-        f"published file; {why}. A config.json that is given is read instead.",
+        f"This config.json is put together from published figures: {why}. The published file, "
+        "given as a config, goes before it.",
     )
 
 
