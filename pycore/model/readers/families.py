@@ -25,7 +25,6 @@ DEEPSEEK_STYLE: Final = Moe(
     first_dense=("first_k_dense_replace",),
 )
 
-USE_BIAS: Final = Flag("use_bias", default=True)
 GLM4: Final = Family(qkv_bias=BIAS, num_norms=4, rope=half_rope)
 LLAMA4: Final = Family(
     qkv_bias=BIAS,
@@ -86,12 +85,6 @@ FAMILIES: Final[dict[str, Family]] = RARER_FAMILIES | {
     ),
     "MistralForCausalLM": Family(),
     "Phi3ForCausalLM": Family(),
-    "InternLM2ForCausalLM": Family(
-        ends_on_every_stage=True, qkv_bias=Flag("bias"), output_bias=Flag("bias")
-    ),
-    "InternLM3ForCausalLM": Family(
-        qkv_bias=Flag("qkv_bias"), output_bias=Flag("bias"), mlp_bias=Flag("bias")
-    ),
     "Qwen2ForCausalLM": Family(qkv_bias=True),
     "Qwen3ForCausalLM": QWEN3,
     "SeedOssForCausalLM": Family(
@@ -220,28 +213,6 @@ FAMILIES: Final[dict[str, Family]] = RARER_FAMILIES | {
     "Exaone4ForCausalLM": Family(qk_norm="head"),
     "Olmo3ForCausalLM": Family(
         qkv_bias=BIAS, output_bias=BIAS, qk_norm="full", transformers_backend=True, num_ropes=2
-    ),
-    "Starcoder2ForCausalLM": Family(
-        qkv_bias=USE_BIAS,
-        output_bias=USE_BIAS,
-        mlp_bias=USE_BIAS,
-        norm_bias=True,
-        gated=False,
-        tied_default=True,
-        transformers_backend=True,
-    ),
-    "PhiMoEForCausalLM": Family(
-        ties=False,
-        ends_on_every_stage=True,
-        qkv_bias=True,
-        output_bias=True,
-        norm_bias=True,
-        head_bias=True,
-        moe=Moe(
-            num_experts=("num_local_experts",),
-            width=("intermediate_size",),
-            blackwell_routing=False,
-        ),
     ),
     "GptOssForCausalLM": Family(
         ties=False,

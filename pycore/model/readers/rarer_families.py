@@ -20,7 +20,37 @@ def quarter_rope(text: ConfigReader, _windowed: bool) -> Rope:
 
 GRANITE_MOE: Final = Moe(num_experts=("num_local_experts",), width=("intermediate_size",))
 
+USE_BIAS: Final = Flag("use_bias", default=True)
+
 RARER_FAMILIES: Final[dict[str, Family]] = {
+    "PhiMoEForCausalLM": Family(
+        ties=False,
+        ends_on_every_stage=True,
+        qkv_bias=True,
+        output_bias=True,
+        norm_bias=True,
+        head_bias=True,
+        moe=Moe(
+            num_experts=("num_local_experts",),
+            width=("intermediate_size",),
+            blackwell_routing=False,
+        ),
+    ),
+    "InternLM2ForCausalLM": Family(
+        ends_on_every_stage=True, qkv_bias=Flag("bias"), output_bias=Flag("bias")
+    ),
+    "InternLM3ForCausalLM": Family(
+        qkv_bias=Flag("qkv_bias"), output_bias=Flag("bias"), mlp_bias=Flag("bias")
+    ),
+    "Starcoder2ForCausalLM": Family(
+        qkv_bias=USE_BIAS,
+        output_bias=USE_BIAS,
+        mlp_bias=USE_BIAS,
+        norm_bias=True,
+        gated=False,
+        tied_default=True,
+        transformers_backend=True,
+    ),
     "ApertusForCausalLM": Family(
         qkv_bias=BIAS, output_bias=BIAS, mlp_bias=MLP_BIAS, qk_norm="head", gated=False
     ),
