@@ -56,6 +56,7 @@ MODEL_CLASSES: Final = {
     "granitemoeshared": "GraniteMoeSharedForCausalLM",
     "hunyuan_v1_dense": "HunYuanDenseV1ForCausalLM",
     "hunyuan_v1_moe": "HunYuanMoEV1ForCausalLM",
+    "hy_v3": "HYV3ForCausalLM",
     "internlm3": "InternLM3ForCausalLM",
     "jamba": "JambaForCausalLM",
     "kimi_linear": "KimiLinearForCausalLM",

@@ -17,6 +17,7 @@ COUNTS_EXPERTS: Final = frozenset(
     (
         "Ernie4_5_MoeForCausalLM",
         "ExaoneMoEForCausalLM",
+        "HYV3ForCausalLM",
         "Lfm2MoeForCausalLM",
         "MiMoV2FlashForCausalLM",
         "MiMoV2ForCausalLM",

@@ -39,6 +39,19 @@ def read_kimi_k25(reader: ConfigReader, architecture: str, name: str) -> Model:
     )
 
 
+def read_kimi_vl(reader: ConfigReader, architecture: str, name: str) -> Model:
+    """Kimi-VL: DeepSeek's text model behind the first of the towers, which knows no time.
+
+    Source: vLLM 0.33.0, model_executor/models/kimi_vl.py and moonvit.py.
+    """
+    text = text_reader(reader)
+    parts = read_parts(text, "DeepseekV3ForCausalLM")
+    tower = read_tower(reader, text, is_second=False, sees_videos=False)
+    return assemble_latent(
+        Source(reader, text, architecture, name), parts, names=INSIDE_MULTIMODAL, outer=tower
+    )
+
+
 def read_kimi_k3(reader: ConfigReader, architecture: str, name: str) -> Model:
     """Kimi-Linear's text model, larger, behind a vision tower."""
     text = text_reader(reader)
@@ -62,14 +75,15 @@ def read_kimi_linear(reader: ConfigReader, architecture: str, name: str) -> Mode
 
 
 def read_tower(
-    reader: ConfigReader, text: ConfigReader, *, is_second: bool
+    reader: ConfigReader, text: ConfigReader, *, is_second: bool, sees_videos: bool = True
 ) -> tuple[OuterTensor, ...]:
     """The vision tower; what the config leaves out of it is the config class's own."""
     vision = reader.section("vision_config")
     if vision is None:
         vision = ConfigReader({}, f"{reader.path}.vision_config")
         vision.defaulted = reader.defaulted
-    tower = read_moonvit(vision, text.integer("hidden_size"), is_second=is_second)
+    width = text.integer("hidden_size")
+    tower = read_moonvit(vision, width, is_second=is_second, sees_videos=sees_videos)
     return tuple(moonvit_tensors(tower))
 
 
@@ -161,6 +175,7 @@ def residual_tensors(name: str, hidden_size: int) -> Iterator[Tensor]:
 
 READERS: Final[Mapping[str, Callable[[ConfigReader, str, str], Model]]] = {
     "KimiK25ForConditionalGeneration": read_kimi_k25,
+    "KimiVLForConditionalGeneration": read_kimi_vl,
     "KimiK3ForConditionalGeneration": read_kimi_k3,
     "KimiLinearForCausalLM": read_kimi_linear,
 }

@@ -152,6 +152,20 @@ RARER_FAMILIES: Final[dict[str, Family]] = {
         gated=False,
         rope=quarter_rope,
     ),
+    "HYV3ForCausalLM": Family(
+        ends_on_every_stage=True,
+        qk_norm="head",
+        qk_norm_flag=Flag("qk_norm"),
+        moe=Moe(
+            width=("expert_hidden_dim", "moe_intermediate_size"),
+            shared_count=("num_shared_experts",),
+            shared_name="mlp.shared_mlp",
+            blackwell_routing=Flag("route_norm", default=True),
+            router_bias=True,
+            router_dtype="float32",
+            first_dense=("first_k_dense_replace",),
+        ),
+    ),
     "AfmoeForCausalLM": Family(
         ties=False,
         qk_norm="head",

@@ -32,8 +32,10 @@ class MoonVit:
     is_second: bool
 
 
-def read_moonvit(vision: ConfigReader, text_width: int, *, is_second: bool) -> MoonVit:
-    """The tower of a ``vision_config``."""
+def read_moonvit(
+    vision: ConfigReader, text_width: int, *, is_second: bool, sees_videos: bool = True
+) -> MoonVit:
+    """The tower of a ``vision_config``; Kimi-VL's own knows no time."""
     hidden_size = vision.integer(
         "vt_hidden_size", "hidden_size", default=1024 if is_second else 1152
     )
@@ -53,7 +55,7 @@ def read_moonvit(vision: ConfigReader, text_width: int, *, is_second: bool) -> M
         grid=(
             vision.integer("init_pos_emb_height", "pos_emb_height", default=64),
             vision.integer("init_pos_emb_width", "pos_emb_width", default=64),
-            vision.integer("init_pos_emb_time", "pos_emb_time", default=4),
+            vision.integer("init_pos_emb_time", "pos_emb_time", default=4) if sees_videos else 0,
         ),
         merged_width=hidden_size * height * width,
         text_width=text_width,
@@ -89,7 +91,8 @@ def moonvit_tensors(tower: MoonVit) -> Iterator[OuterTensor]:
         times * tower.hidden_size,
         dtype="float32" if tower.is_second else None,
     )
-    yield OuterTensor(time_table, place=place, in_checkpoint=False)
+    if times:
+        yield OuterTensor(time_table, place=place, in_checkpoint=False)
 
 
 def block_tensors(tower: MoonVit, norm: int) -> Iterator[Tensor]:
