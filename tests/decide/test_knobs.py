@@ -1,24 +1,8 @@
 """What a change of one knob buys."""
 
-import json
-from typing import Any
-
 import pytest
 
-from pycore.bridge import answer
-
-R1 = {
-    "model": "llama-3.3-70b-instruct",
-    "accelerator": "a100-pcie-80gb",
-    "tensor_parallel_size": 2,
-    "max_model_len": 32768,
-}
-
-
-def result(request: dict[str, Any]) -> dict[str, Any]:
-    """The result of one request."""
-    found: dict[str, Any] = json.loads(answer(json.dumps(request)))["result"]
-    return found
+from tests.decide.asking import R1, result
 
 
 def test_a_row_is_what_sizing_the_changed_scenario_gives() -> None:
