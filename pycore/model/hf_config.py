@@ -34,6 +34,7 @@ from pycore.model.readers import (
     qwen_hybrid,
     retired,
     uneven_models,
+    whisper,
     zamba2,
 )
 from pycore.model.readers.families import FAMILIES
@@ -61,6 +62,7 @@ READERS: Final[Mapping[str, ModelReader]] = {
     **olmo_hybrid.READERS,
     **minimax_m1.READERS,
     **zamba2.READERS,
+    **whisper.READERS,
     **deepseek.READERS,
     **deepseek_v4.READERS,
     **kimi.READERS,

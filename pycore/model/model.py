@@ -40,6 +40,8 @@ class Model:
     """Every pipeline stage holds embedding, head and final norm, whether it uses them or not."""
     embedding_on_every_stage: bool = False
     head_on_every_stage: bool = False
+    embedding_is_whole: bool = False
+    """Every rank holds all of the embedding, and not a row more than the vocabulary (Whisper)."""
     supports_pipeline: bool = True
     """Whether the engine's class can be dealt to the stages of a pipeline."""
     extra_buffer_bytes: int = 0

@@ -105,5 +105,6 @@ MODEL_CLASSES: Final = {
     "solar_open": "SolarOpenForCausalLM",
     "stablelm": "StableLmForCausalLM",
     "starcoder2": "Starcoder2ForCausalLM",
+    "whisper": "WhisperForConditionalGeneration",
     "zamba2": "Zamba2ForCausalLM",
 }

@@ -11,6 +11,7 @@ from pycore.model.latent_parameters import compressed_attention_tensors, latent_
 from pycore.model.layers import (
     AnyMixer,
     ChunkedLocalAttention,
+    CrossAttention,
     FullAttention,
     Layer,
     NoMixer,
@@ -48,11 +49,11 @@ def mixer_tensors(mixer: AnyMixer, hidden_size: int, name: str = "") -> Iterator
             yield from attention_tensors(mixer, hidden_size, name or ATTENTION)
         case SlidingWindowAttention() | ChunkedLocalAttention() | SharedKeyValueAttention():
             yield from attention_tensors(mixer.attention, hidden_size, name or ATTENTION)
-        case ParallelMixers(attention_is_shared=True):
-            yield from mixer_tensors(mixer.recurrent, hidden_size, name)
+        case CrossAttention():
+            yield from attention_tensors(mixer.own, hidden_size, name or ATTENTION)
+            yield from attention_tensors(mixer.cross, hidden_size, "encoder_attn")
         case ParallelMixers():
-            yield from attention_tensors(mixer.attention, hidden_size, ATTENTION)
-            yield from mixer_tensors(mixer.recurrent, hidden_size, name)
+            yield from parallel_tensors(mixer, hidden_size, name)
         case Mamba1() | Mamba2() | LinearAttention() | GatedDeltaNet() | ShortConvolution():
             yield from recurrent_tensors(mixer, hidden_size, name)
         case LatentAttention():
@@ -69,6 +70,13 @@ def mixer_tensors(mixer: AnyMixer, hidden_size: int, name: str = "") -> Iterator
                 "unsupported_architecture",
                 f"the weights of {type(mixer).__name__} layers cannot be sized yet",
             )
+
+
+def parallel_tensors(mixer: ParallelMixers, hidden_size: int, name: str) -> Iterator[Tensor]:
+    """A recurrent state, and the attention beside it where that is the layer's own."""
+    if not mixer.attention_is_shared:
+        yield from attention_tensors(mixer.attention, hidden_size, ATTENTION)
+    yield from mixer_tensors(mixer.recurrent, hidden_size, name)
 
 
 def attention_tensors(

@@ -142,6 +142,7 @@ def pool_of(deployment: Deployment) -> KVPool:
         RequestLimits(
             max_in_flight_tokens=settings.max_in_flight_tokens,
             decode_context_parallel_size=scenario.decode_context_parallel_size,
+            max_num_encoder_input_tokens=settings.max_num_batched_tokens,
         ),
         hybrid_kv_cache_manager=not scenario.disable_hybrid_kv_cache_manager,
     )

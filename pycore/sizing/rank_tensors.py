@@ -168,7 +168,8 @@ def outer_held(
     is_last = stage == ranks.pipeline_parallel_size - 1
     everywhere, tied = model.ends_on_every_stage, model.tie_word_embeddings
     if is_first or everywhere or model.embedding_on_every_stage or (tied and is_last):
-        yield plainly("embedding", matrix)
+        whole = model.vocab_size * model.hidden_size * width
+        yield plainly("embedding", whole if model.embedding_is_whole else matrix)
     if not tied and (is_last or everywhere or model.head_on_every_stage):
         kept = format_bytes(head, (rows,), model.hidden_size, width) if head else matrix
         yield plainly("lm_head", kept)

@@ -100,3 +100,15 @@ def test_a_tower_before_a_text_of_an_unknown_class_is_not_sized() -> None:
     failure = json.loads(answer(json.dumps(request)))["failure"]
     assert failure["reason"] == "unsupported_architecture"
     assert "Nonesuch" in failure["message"]
+
+
+def test_whisper_keeps_what_it_heard_for_every_request() -> None:
+    """28 blocks for 448 tokens, and 512 for as much sound as a step may bring.
+
+    Source: vLLM 0.33.0, v1/kv_cache_interface.py, CrossAttentionSpec, asked for this build.
+    """
+    config = next(row["config"] for row in ROWS if row["name"] == "whisper-large-v3")
+    request = {"config": config, "accelerator": "h100-sxm-80gb"}
+    result = json.loads(answer(json.dumps(request)))["result"]
+    assert result["kv_cache_bytes_per_block"] == 2621440
+    assert result["needed_kv_cache_bytes"] == (28 + 512) * 2621440

@@ -139,6 +139,6 @@ def read_whisper(reader: ConfigReader) -> Mixers:
     """Whisper's decoder: each layer attends to itself and to the encoder."""
     heads = reader.integer("decoder_attention_heads")
     head_dim = max(reader.integer("d_model") // heads, 1)
-    attention = FullAttention(heads, heads, head_dim, head_dim)
+    attention = FullAttention(heads, heads, head_dim, head_dim, qkv_bias=True, output_bias=True)
     layers = reader.integer("decoder_layers")
     return (CrossAttention(attention, attention),) * layers
