@@ -40,7 +40,8 @@ class Adopted:
     def said_of_derived(self) -> str:
         """What a reader should know of the terms that are not printed."""
         left = sum(self.terms()[name] for name in self.derived)
-        names = " and ".join(NAMES[name] for name in self.derived)
+        *others, last = (NAMES[name] for name in self.derived)
+        names = f"{', '.join(others)} and {last}" if others else last
         if len(self.derived) == 1:
             return f"The text does not print {names}: the pool leaves {gib_text(left)} for it."
         return (
@@ -50,9 +51,14 @@ class Adopted:
 
 
 def adopt(
-    terms: Terms, scenario: Scenario, predicted: SizeResult | None, *, graphs_in_budget: bool
+    terms: Terms,
+    scenario: Scenario,
+    predicted: SizeResult | None,
+    *,
+    graphs_in_budget: bool,
+    own_rules: bool = True,
 ) -> Adopted:
-    """The measured terms to carry on with."""
+    """The measured terms to carry on with; of an engine with rules of its own, as printed."""
     graphs = terms.cuda_graphs_estimated if graphs_in_budget else terms.cuda_graphs
     if graphs is None and not graphs_in_budget:
         graphs = terms.cuda_graphs_estimated
@@ -65,6 +71,8 @@ def adopt(
     )
     if terms.available is None or terms.available.value <= 0:
         return Adopted(found)
+    if not own_rules:
+        return Adopted(replace(found, available_kv_cache_bytes=terms.available.value))
     closed = close(found, terms, scenario, predicted, graphs_in_budget=graphs_in_budget)
     if closed is None:
         return Adopted(replace(found, available_kv_cache_bytes=terms.available.value))

@@ -119,12 +119,12 @@ def check_run(scenario: Scenario) -> CheckRun:
     told = past_its_start(told, terms)
     predicted = predict(told, recognised)
     graphs = graphs_in_budget(findings, predicted)
-    adopted = adopt(terms, told, predicted, graphs_in_budget=graphs)
+    own_rules = findings.engine in {"", "vllm"}
+    adopted = adopt(terms, told, predicted, graphs_in_budget=graphs, own_rules=own_rules)
     stated = findings.setting("stated_quantization")
     if recognised.request or stated:
         recognised.note_if("not_the_scenario", differences(recognised, stated, asked, sized(asked)))
-    if findings.figures() or findings.errors:
-        recognised.note_if("scenario_assumed", assumed(recognised, asked))
+    recognised.note_if("scenario_assumed", assumed(recognised, findings, asked))
     if findings.figures():
         recognised.note_if("refusal_expected", unexpected(findings.errors, predicted))
     if adopted.derived:

@@ -3,7 +3,8 @@
 from typing import Final
 
 from pycore.evidence.reading.numbers import gib_text
-from pycore.evidence.reading.readings import Sighting
+from pycore.evidence.reading.readings import Findings, Sighting
+from pycore.evidence.reading.sightings import MEMORY
 from pycore.evidence.recognise import Recognised
 from pycore.hardware import accelerators
 from pycore.model.catalogue import catalogue as models
@@ -21,6 +22,10 @@ NAMES: Final = {
 }
 # What a GPU of this run had is a figure of it, not a setting.
 FIGURES: Final = frozenset({"accelerator_free_bytes", "config"})
+# Errors that are explained by the model's own sizes.
+OF_MEMORY: Final = frozenset(
+    {*(item.kind for item in MEMORY), "disk_full", "out_of_host_memory", "probe_failed"}
+)
 UNKNOWN: Final = (None, "auto")
 
 
@@ -52,8 +57,10 @@ def differences(
     return f"The run is not the scenario, and is compared as it ran: {'; '.join(told)}."
 
 
-def assumed(found: Recognised, asked: Scenario) -> str | None:
-    """What the text does not name, and the scenario lends it."""
+def assumed(found: Recognised, findings: Findings, asked: Scenario) -> str | None:
+    """What the text does not name, and the scenario lends it; None where nothing rests on it."""
+    if not findings.figures() and not any(error.kind in OF_MEMORY for error in findings.errors):
+        return None
     missing = []
     if found.model_name is None and (asked.model or asked.config):
         missing.append("model")

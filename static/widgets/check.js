@@ -107,7 +107,7 @@ export async function thin(whole, anchors) {
   let [thinned, rest] = ["", ""];
   for (let at = 0; at < whole.size; at += SLICE) {
     const piece = rest + (await whole.slice(at, at + SLICE).text());
-    const lines = piece.replace(/\\\r?\n/g, " ").split("\n");
+    const lines = piece.replace(/\\[ \t]*\r?\n/g, " ").split("\n");
     rest = lines.pop() ?? "";
     for (const line of lines) thinned += wanted.test(line) ? `${line}\n` : "\n";
   }

@@ -212,6 +212,83 @@ def test_an_errors_words_tell_its_cause(text: str, kind: str, words: str) -> Non
     assert words in error["meaning"]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        # github.com/vllm-project/vllm/issues/28228: a page padded the lines behind the backslash
+        (
+            "CUDA_VISIBLE_DEVICES=0,1 \\\n    vllm serve Qwen/Qwen3-32B \\        \n"
+            "  --max_model_len 16384 --tensor_parallel 4 \\   \n  --max-num-seqs 8\n"
+        ),
+        # kubernetes.io manifests, as github.com/vllm-project/vllm/issues/14025 quotes one
+        (
+            '    args: ["--model", "Qwen/Qwen3-32B", "--max-model-len", "16384", '
+            '"--tensor-parallel-size", "4", "--max-num-seqs=8"]\n'
+        ),
+        (
+            "    - --model=Qwen/Qwen3-32B\n    - --max-model-len=16384\n"
+            "    - --tensor-parallel-size=4\n    - --max-num-seqs=8\n"
+        ),
+        (
+            "    command: --model Qwen/Qwen3-32B --max-model-len 16384 --tensor-parallel-size 4 "
+            "--max-num-seqs 8\n"
+        ),
+    ],
+)
+def test_what_an_engine_is_started_with_is_read(text: str) -> None:
+    """A command, a pod's arguments, a compose file's."""
+    assert check(text, **R1)["request"] == {
+        "model": "qwen3-32b",
+        "max_model_len": 16_384,
+        "tensor_parallel_size": 4,
+        "max_num_seqs": 8,
+    }
+
+
+def test_prose_about_a_flag_is_no_setting() -> None:
+    """Advice in a thread is not what ran."""
+    assert (
+        check("- --max-model-len 4096 helped me\n- try --tensor-parallel-size=8\n", **R1)["request"]
+        == {}
+    )
+
+
+def test_a_buffer_larger_than_the_gpu_is_no_matter_of_room() -> None:
+    """github.com/gpustack/gpustack/issues/4963."""
+    text = (
+        "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 192.00 GiB. GPU 0 has a total "
+        "capacity of 63.98 GiB of which 57.50 GiB is free. Of the allocated memory 4.83 GiB is "
+        "allocated by PyTorch, and 143.32 MiB is reserved by PyTorch but unallocated.\n"
+    )
+    (error,) = errors(text)
+    assert "larger than the whole GPU" in error["meaning"]
+    assert "loaded" not in error["why"]
+    assert all("tensor_parallel_size" not in remedy["changes"] for remedy in error["remedies"])
+
+
+def test_two_engines_pools_are_not_one() -> None:
+    """github.com/vllm-project/vllm/issues/21348: the last engine's, and nothing of its own rules."""
+    text = (
+        "Available KV cache memory: 8.11 GiB\n"
+        "KV Cache is allocated. #tokens: 367404, K size: 8.23 GB, V size: 8.23 GB\n"
+        "python3 -m sglang.launch_server --model /path/to/Qwen3-235B-A22B-FP8 --tp 4\n"
+    )
+    result = check(text, **R1)
+    pool = next(r for r in result["rows"] if r["figure"] == "available_kv_cache_bytes")
+    assert pool["measured"] == pytest.approx(2 * 8.23 * 2**30, rel=1e-6)
+    assert result["request"]["tensor_parallel_size"] == 4
+    assert set(result["measured"]) == {"available_kv_cache_bytes"}
+
+
+def test_experts_that_ranks_do_not_divide_are_told() -> None:
+    """github.com/vllm-project/vllm/issues/52435."""
+    (error,) = errors(
+        "AssertionError: n_physical_experts=256 must be divisible by ep_size=3. Adjust num"
+    )
+    assert error["kind"] == "indivisible_other"
+    assert "256" in error["why"]
+
+
 def test_a_run_that_the_scenario_would_refuse_is_another_one() -> None:
     """github.com/noonghunna/club-3090/issues/32: no model is named, and the length is not R1's."""
     text = (

@@ -41,6 +41,11 @@ class Allocation:
     pools: int
     """What it holds in pools of their own: those of CUDA graphs."""
 
+    @property
+    def exceeds_gpu(self) -> bool:
+        """Whether one buffer was to be larger than the whole GPU."""
+        return self.wanted is not None and self.total is not None and self.wanted > self.total
+
 
 def allocation_of(words: str) -> Allocation:
     """The memory that an error's own words tell."""

@@ -36,6 +36,14 @@ def out_of_memory(situation: Situation) -> Story:
     """An allocation that failed; when it did tells what to lower."""
     seen = allocation_of(situation.error.words)
     stage = stage_of(situation, seen)
+    if seen.exceeds_gpu:
+        return Story(
+            "One buffer was to be larger than the whole GPU: no room would do for it.",
+            f"{size(seen.wanted or 0)} were asked for {WHEN[stage]}, of {size(seen.total or 0)}: a "
+            "step's tokens, or the pictures of a request, are too many.",
+            (fewer_tokens(situation), fewer_sequences(situation)),
+            ("fewer or smaller pictures: --limit-mm-per-prompt, --mm-processor-kwargs",),
+        )
     return Story(
         "The GPU has no room for one more allocation of this size.",
         " ".join(reasons(situation, seen, stage)),
@@ -47,6 +55,8 @@ def out_of_memory(situation: Situation) -> Story:
 def stage_of(situation: Situation, seen: Allocation) -> str:
     """The part of the start: as the text tells it, else as the amount that was held tells it."""
     told = situation.error.stage
+    if seen.exceeds_gpu:
+        return told
     if told in {"", "starting"} and seen.pools:
         return "captured"
     weights, held = weights_of(situation), held_by(seen)
@@ -91,12 +101,19 @@ def against_weights(situation: Situation, held: int, weights: int, stage: str) -
     """What the process held beside its weights, and what that leaves open."""
     whose = "" if situation.terms.weights else " that Napkin sizes"
     compared = f"The process held {size(held)}; the weights{whose} are {size(weights)}"
+    if stage == "loading" and not situation.error.stage and not names_model(situation):
+        return f"{compared}: they were still being loaded, if this is the scenario's model."
     if stage != "loaded":
         return f"{compared}."
     return (
         f"{compared}, so they were there: it was profiling, capturing CUDA graphs, warming up or "
         "serving, and the lines around the error would say which."
     )
+
+
+def names_model(situation: Situation) -> bool:
+    """Whether the text says which model ran, or how large its weights are."""
+    return situation.findings.setting("model") is not None or situation.terms.weights is not None
 
 
 def held_elsewhere(seen: Allocation) -> int:

@@ -34,6 +34,8 @@ ALIASES: Final = {
     "kv_cache_memory": "kv_cache_memory_bytes",
     "max_running_requests": "max_num_seqs",
     "cache_dtype": "kv_cache_dtype",
+    "tensor_parallel": "tensor_parallel_size",
+    "pipeline_parallel": "pipeline_parallel_size",
     "tp": "tensor_parallel_size",
     "pp": "pipeline_parallel_size",
     "dp": "data_parallel_size",
@@ -48,7 +50,11 @@ OPENINGS: Final = (
     (re.compile(r"server_args=ServerArgs\("), ASKED, "sglang"),
     (re.compile(r"LLM engine \(v([\w.+-]{1,60})\) with config: "), RESOLVED, "vllm"),
 )
-SERVE: Final = re.compile(r"(?:vllm serve|api_server)( [^\n]{1,8000})")
+SERVE: Final = re.compile(r"(?:vllm serve|api_server|sglang\.launch_server)( [^\n]{1,8000})")
+# A pod's or a compose file's arguments: one to a line, or a list of them.
+ITEM: Final = re.compile(r"^\s{0,80}- ['\"]?(--[A-Za-z][\w-]{1,60}=[^\s'\"]{1,300})['\"]?\s{0,80}$")
+LISTED: Final = re.compile(r"^\s{0,80}(?:args: \[(.{1,8000})\]|command: (--.{1,8000}))\s{0,80}$")
+QUOTES: Final = re.compile(r"['\",]{1,4}")
 FLAG: Final = re.compile(r"--?([A-Za-z][\w.-]{0,60})(?:[= ]+(?!-)('[^']*'|\"[^\"]*\"|[^\s'\"]+))?")
 NO: Final = "no_"
 
@@ -129,15 +135,34 @@ def read_command(segment: Segment, findings: Findings) -> bool:
     match = SERVE.search(segment.text)
     if not match or "--" not in match[1]:
         return False
-    findings.engine = findings.engine or "vllm"
+    findings.engine = findings.engine or ("sglang" if "sglang" in match[0][:6] else "vllm")
     findings.kinds["command"] += 1
     first = match[1].split(maxsplit=1)[0]
     if "vllm serve" in match[0] and not first.startswith("-"):
         put(findings, segment, "model", first.strip("'\""), COMMAND)
-    for flag in FLAG.finditer(match[1]):
+    put_flags(findings, segment, match[1])
+    return True
+
+
+def read_manifest(segment: Segment, findings: Findings) -> bool:
+    """Take the flags that a manifest gives the engine; whether there were any."""
+    item = ITEM.match(segment.text)
+    listed = LISTED.match(segment.text)
+    if item:
+        put_flags(findings, segment, item[1])
+    elif listed:
+        put_flags(findings, segment, QUOTES.sub(" ", listed[1] or listed[2]))
+    else:
+        return False
+    findings.kinds["command"] += 1
+    return True
+
+
+def put_flags(findings: Findings, segment: Segment, text: str) -> None:
+    """Keep the settings that flags name."""
+    for flag in FLAG.finditer(text):
         name = flag[1].replace("-", "_")
         value: object = True if flag[2] is None else plain_value(flag[2])
         if name.startswith(NO):
             name, value = name.removeprefix(NO), False
         put(findings, segment, ALIASES.get(name, name), value, COMMAND)
-    return True

@@ -35,7 +35,7 @@ FRAMES: Final = (
 # A worker runs the model in the profile and in warm-up too: alone it says that one is served.
 WEAK: Final = "in execute_model"
 # Every frame has it, and little else does.
-ANCHORS: Final = (BEGINS, ", line ")
+ANCHORS: Final = (BEGINS, '", line ')
 
 
 def tells_of_start(text: str) -> bool:

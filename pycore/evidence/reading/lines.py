@@ -41,8 +41,9 @@ ANCHORS_BY_SUBJECT: Final = (
     *((anchor, LOG | START) for anchor in ("version ", "with config:")),
     *((anchor, LOG) for anchor in ("  model   ", "default args", "Namespace(", "server_args")),
     *((anchor, LOG) for anchor in ("vllm serve", "api_server", "device_name=")),
-    *((anchor, LOG) for anchor in ("startup complete", "equivalent to")),
-    *((anchor, LOG) for anchor in ("Starting to load", "max_num_batched_tokens=")),
+    *((anchor, LOG) for anchor in ("- --", "--model")),
+    *((anchor, LOG) for anchor in ("equivalent to", "Starting to load")),
+    *((anchor, LOG) for anchor in ("startup complete", "max_num_batched_tokens=")),
     *((anchor, ACCELERATORS) for anchor in ("NVIDIA", "GeForce", "Tesla ", "Product Name")),
     *((anchor, ACCELERATORS) for anchor in ("Instinct", "Gpu  ", "MiB")),
     ("GPU", ACCELERATORS | ERRORS),
@@ -69,8 +70,7 @@ ANCHORS_BY_SUBJECT: Final = (
     *((anchor, ERRORS) for anchor in ("xited with", "No space left", "shared memory segment")),
     *((anchor, ERRORS) for anchor in ("channel closed", "ephemeral-storage", "SIGKILL")),
     *((anchor, ERRORS) for anchor in ("probe failed", "CrashLoopBackOff", "preempted by")),
-    *((anchor, ERRORS) for anchor in ("Insufficient nvidia", "Insufficient amd")),
-    ("total_num_kv_heads", ERRORS),
+    *((anchor, ERRORS) for anchor in ("Insufficient ", "total_num_kv_heads")),
     *((anchor, ERRORS) for anchor in ("NCCL WARN", "failed to start", "ion failed due")),
     *((anchor, ERRORS) for anchor in BROKEN_ANCHORS),
     *((anchor, FRAMES) for anchor in FRAME_ANCHORS),
@@ -78,6 +78,7 @@ ANCHORS_BY_SUBJECT: Final = (
 ANCHORS: Final = tuple(anchor for anchor, _ in ANCHORS_BY_SUBJECT)
 
 COLOURS: Final = re.compile(r"(?:\x1b|\^\[|\\x1b|\\033)?\[[0-9;?]{0,16}[mKJH]|\x1b[()][AB0]")
+CONTINUED: Final = re.compile(r"\\[ \t\r]{0,200}\n")
 ESCAPES: Final = (
     ("\\u001b", "\x1b"),
     ("\\u003c", "<"),
@@ -96,6 +97,8 @@ HEADER: Final = re.compile(
     r"{1,4}(?:\[?[\w./]{1,120}:\d{1,6}\] ?)?"
 )
 LONGEST_COMMAND: Final = 80
+# Spaces behind a command's backslash: terminals and web pages pad lines.
+WIDEST_MARGIN: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +129,7 @@ def relevant_lines(text: str, first_number: int = 1) -> Iterator[Line]:
         number += text.count("\n", counted, start)
         counted = start
         done = end_of_command(text, start, ends[start])
-        if subjects[start] & ERRORS:
+        if subjects[start] & (ERRORS | STATISTICS) == ERRORS:
             end = end_of_sentence(text, start, done)
             if end > done:
                 done = end
@@ -138,11 +141,18 @@ def relevant_lines(text: str, first_number: int = 1) -> Iterator[Line]:
 def end_of_command(text: str, start: int, end: int) -> int:
     """Where a shell command ends that goes on behind a backslash at the line's end."""
     for _ in range(LONGEST_COMMAND):
-        if not text.endswith("\\", start, end) or end >= len(text):
+        if end >= len(text) or not goes_on(text, start, end):
             break
         next_end = text.find("\n", end + 1)
         start, end = end + 1, len(text) if next_end < 0 else next_end
     return end
+
+
+def goes_on(text: str, start: int, end: int) -> bool:
+    """Whether a backslash stands at a line's end, whatever space was put behind it."""
+    if text[end - 1] not in "\\ \t\r":
+        return False
+    return text[max(start, end - WIDEST_MARGIN) : end].rstrip().endswith("\\")
 
 
 def segments(line: Line) -> Iterator[Segment]:
@@ -156,7 +166,7 @@ def segments(line: Line) -> Iterator[Segment]:
 def plain_texts(text: str) -> list[str]:
     """A line without colours; a line of JSON becomes the lines that it quotes."""
     if "\\" in text:
-        text = text.replace("\\\n", " ")
+        text = CONTINUED.sub(" ", text)
         for escape, plain in ESCAPES:
             text = text.replace(escape, plain)
     if "\x1b" in text or "[0" in text or "^[" in text or "[m" in text:

@@ -6,7 +6,7 @@ Every reader looks at a segment and takes what it knows; what none knows is left
 import re
 from typing import Final
 
-from pycore.evidence.reading.arguments import read_arguments, read_command
+from pycore.evidence.reading.arguments import read_arguments, read_command, read_manifest
 from pycore.evidence.reading.other_engines import read_other_engines
 from pycore.evidence.reading.phrases import read_phrases
 from pycore.evidence.reading.readings import Findings, Reading, Setting
@@ -48,8 +48,10 @@ def read_log(segment: Segment, findings: Findings) -> bool:
     read = read_identity(segment, findings)
     if "args" in text or "with config:" in text:
         read = read_arguments(segment, findings) or read
-    if "vllm serve" in text or "api_server" in text:
+    if "vllm serve" in text or "api_server" in text or "launch_server" in text:
         read = read_command(segment, findings) or read
+    elif "--" in text:
+        read = read_manifest(segment, findings) or read
     read = read_phrases(segment, findings) or read
     if "#tokens:" in text or "mem usage" in text or "num_tokens=" in text or "paged KV" in text:
         read = read_other_engines(segment, findings) or read

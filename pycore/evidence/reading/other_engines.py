@@ -56,6 +56,9 @@ def read_pools(segment: Segment, findings: Findings) -> bool:
     for match in ALLOCATED.finditer(segment.text):
         sizes = [parse_bytes(size, "gib") for size in match.groups()[1:] if size]
         before = start.readings.pop(("available_kv_cache_bytes", segment.worker), None)
+        if before is not None and not ALLOCATED.search(before.text):
+            # Another engine's pool, in a text that compares the two.
+            before = None
         total = sum(size for size, _ in sizes) + (int(before.value) if before else 0)
         doubt = sum(rounding for _, rounding in sizes) + (before.rounding if before else 0.0)
         put(segment, findings, "available_kv_cache_bytes", total, doubt)

@@ -106,6 +106,9 @@ SHAPE: Final = (
     ),
     wording("indivisible_other", "not divide num_groups"),
     wording(
+        "indivisible_other", "must be divisible by ep_size", rf"experts={W} must be.{{1,30}}={W}"
+    ),
+    wording(
         "indivisible_other", "is not divisible by", rf"(?<![=\d] )\b{W} is not divisible by {W}"
     ),
     wording(
