@@ -4,7 +4,7 @@
  * Sizing goes first, since the eye waits for it; every caller gets an answer, whatever happens.
  */
 
-/** @import { Assets, Call, FromWorker, Options, Request, State } from "./core_messages.d.ts" */
+/** @import { Call, FromWorker, Options, Request, State } from "./core_messages.d.ts" */
 
 const TIMEOUTS = {
   stallMilliseconds: 15_000,
@@ -16,11 +16,6 @@ const TIMEOUTS = {
 
 const FIRST = "size";
 
-/** @returns {Assets} */
-export function readAssets(root = document) {
-  return JSON.parse(root.getElementById("assets")?.textContent ?? "{}");
-}
-
 /** @param {string} message */
 function crashed(message) {
   return { ok: false, failure: { field: "", reason: "core_crashed", message } };
@@ -31,7 +26,7 @@ export function createCore({
   onState = () => {},
   onProgress = () => {},
   timeouts = {},
-  assets = readAssets(),
+  assets = JSON.parse(document.getElementById("assets")?.textContent ?? "{}"),
 } = {}) {
   const limits = { ...TIMEOUTS, ...timeouts };
   /** @type {Map<string, Call>} */
@@ -156,16 +151,11 @@ export function createCore({
   /** @param {string} message */
   function fail(message) {
     stop();
-    settleAll(message);
-    enter("failed", message);
-  }
-
-  /** @param {string} message */
-  function settleAll(message) {
     const calls = [...(current ? [current] : []), ...waiting.values()];
     current = null;
     waiting.clear();
     for (const call of calls) call.settle(crashed(message));
+    enter("failed", message);
   }
 
   /** The worker died at work: settle what it had, start another, ask it the rest. @param {string} message */
@@ -206,10 +196,6 @@ export function createCore({
       else current?.settle(null);
       current = null;
       start();
-    },
-    dispose() {
-      stop();
-      settleAll("the core was closed");
     },
   };
 }

@@ -1,6 +1,9 @@
 // @ts-check
 /** Elements are changed only where something changed. */
 
+/** A longer text is not laid out. */
+export const MOST_SHOWN = 100_000;
+
 /** @param {ParentNode} root @param {string} selector @returns {any} */
 export function find(root, selector) {
   const found = root.querySelector(selector);
@@ -38,6 +41,15 @@ export function setFigure(node, name, value, text) {
   setText(node, text);
 }
 
+/** Fill a template's copy, whose parts name what they show: texts, or figures as setFigure takes them. @param {Element} node @param {Record<string, any>} item */
+export function fill(node, item) {
+  for (const part of all(node, "[data-of]")) {
+    const value = item[part.dataset.of] ?? "";
+    if (Array.isArray(value)) setFigure(part, value[0], value[1], value[2]);
+    else setText(part, value);
+  }
+}
+
 /**
  * Keep one child for each item, cloned from the template that the parent's data-each names and
  * updated in place, so that focus stays where it is.
@@ -58,6 +70,18 @@ export function each(parent, items, update) {
 function clone(selector) {
   const { content, dataset } = find(document, selector);
   return find(content, dataset.of ?? "*").cloneNode(true);
+}
+
+/** Call with a long paste as a file: to lay it out as text would freeze the page. @param {Element} area @param {(files: FileList) => void} take */
+export function onLongPaste(area, take) {
+  on(area, "paste", (event) => {
+    const text = event.clipboardData.getData("text");
+    if (text.length <= MOST_SHOWN) return;
+    const data = new DataTransfer();
+    data.items.add(new File([text], "pasted.txt"));
+    event.preventDefault();
+    take(data.files);
+  });
 }
 
 /** @param {Element} node @param {string} template @param {string} kind */

@@ -16,6 +16,9 @@ const SHORT = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 2 });
 /** @param {number} value */
 export const count = (value) => WHOLE.format(value);
 
+/** 1 GPU, 2 GPUs. @param {number} value @param {string} noun */
+export const plural = (value, noun) => `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
+
 /** @param {number} value */
 export const gib = (value) => TWO.format(value / GIB);
 
@@ -32,20 +35,25 @@ export const megabytes = (value) => (value / 1e6).toFixed(1);
 export const concurrency = (value) =>
   value < 100 ? (Math.floor(value * 10) / 10).toFixed(1) : count(Math.floor(value));
 
-/** @param {number | null} value @param {string} unit */
-export function measure(value, unit) {
+/** A figure without its unit, which stands in its name. @param {number | null} value @param {string} unit */
+export function amount(value, unit) {
   if (value === null) return "–";
   if (unit === "share") return percent(value);
-  return unit === "bytes"
-    ? `${gib(value)} GiB`
-    : `${SHORT.format(value)} ${unit.replace("_", " ")}`;
+  return unit === "bytes" ? gib(value) : SHORT.format(value);
 }
+
+/** @type {Record<string, string>} */
+const UNITS = { bytes: ", GiB", per_second: " per second", percent: ", %" };
+
+/** @param {string} name @param {string} unit */
+export const named = (name, unit) => name + (UNITS[unit] ?? "");
 
 /** @param {number} share */
 export const percent = (share) => `${Number((share * 100).toFixed(1))} %`;
 
 /** @param {number} ratio */
-export const times = (ratio) => `×${ratio < 10 ? ratio.toFixed(1) : count(ratio)}`;
+export const times = (ratio) =>
+  `×${ratio < 10 ? ratio.toFixed(ratio < 1.1 ? 2 : 1) : count(ratio)}`;
 
 /** 70.6B, 494M. @param {number} value */
 export function parameters(value) {
@@ -57,8 +65,10 @@ export function parameters(value) {
 export const shortTokens = (tokens) =>
   tokens >= KIB ? `${Number((tokens / KIB).toPrecision(3))}k` : String(tokens);
 
-/** bf16, fp16. @param {string} dtype */
-export const shortDtype = (dtype) => dtype.replace(/^(b?)float(?=\d)/, (_, b) => (b ? "bf" : "fp"));
+/** bf16, fp16, and what checkpoints' own forms are known as. @param {string} dtype */
+export const shortDtype = (dtype) =>
+  ({ modelopt_fp4: "NVFP4", gpt_oss_mxfp4: "MXFP4" })[dtype] ??
+  dtype.replace(/^(b?)float(?=\d)/, (_, b) => (b ? "bf" : "fp"));
 
 /**
  * Read a count as typed: "32,768", "32 768" and "32k" are the same. What is no number stays as

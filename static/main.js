@@ -26,20 +26,24 @@ const ofTheModel = all(document, "#architecture [name]").map(({ name }) => name)
 const { voids } = first.catalogue.result;
 const store = createStore(view.flat, { ofTheModel, voids }, take);
 const drawPage = createPage(document, store.change);
-const config = createConfig(part("config-dialog"), (texts) => useConfig(texts));
-const models = createModels(
+const openConfig = createConfig(part("config-dialog"), (texts) => useConfig(texts));
+const drawModels = createModels(
   part("scenario"),
   first.catalogue.result.models,
   store.change,
   useHub,
-  config.open,
+  openConfig,
 );
 const core = createCore({
-  onState: (state, detail) => drawLoading({ state, detail }),
+  onState(state, detail) {
+    drawLoading({ state, detail });
+    // What is kept has then been loaded, and comes from the browser's own cache.
+    if (state === "ready") keepForOffline();
+  },
   onProgress: drawLoading,
 });
 
-const check = createCheck(part("check"), store.change, (question) =>
+const drawCheck = createCheck(part("check"), store.change, (question) =>
   core.ask({ ...nest(view.flat), ...question }),
 );
 
@@ -50,9 +54,11 @@ function drawLoading(change) {
 }
 
 function draw() {
+  const focused = document.activeElement;
   drawPage(view);
-  models.update(view);
-  check.update(view);
+  drawModels(view);
+  drawCheck(view);
+  if (focused !== document.activeElement) part("verdict").focus();
   set(find(document, "#embed-foot a"), { href: addressOf(view.flat, { embed: false, panel: "" }) });
 }
 
@@ -162,7 +168,7 @@ function announce(said) {
 /** @param {string} panel */
 function openPanel(panel) {
   view.page.panel = panel;
-  if (panel === "arithmetic" && !view.result?.figures) ask();
+  if (panel === "arithmetic" && !view.result.figures) ask();
   else draw();
 }
 
@@ -174,12 +180,10 @@ on(window, "popstate", () => {
 });
 on(document, "click", (event) => {
   const target = /** @type {any} */ (event.target);
-  const menu = part("examples");
-  if (!menu.contains(target)) menu.open = false;
-  const link = target.closest("#examples a");
+  const link = target.closest("nav a");
   if (link && !event.ctrlKey && !event.metaKey) {
     event.preventDefault();
-    menu.open = false;
+    part("examples").hidePopover();
     store.put(readAddress(link.search, defaults).flat, "commit");
   }
   const { panel } = target.dataset;
@@ -187,9 +191,6 @@ on(document, "click", (event) => {
     openPanel(view.page.panel === panel ? "" : panel);
     writeHistory("commit");
   }
-});
-on(document, "keydown", ({ key }) => {
-  if (key === "Escape") part("examples").open = false;
 });
 on(find(document, "#loading button"), "click", () => {
   core.retry();
@@ -202,4 +203,3 @@ document.documentElement.toggleAttribute("data-embed", view.page.embed);
 core.start();
 if (isSame(view.flat, defaults)) draw();
 else ask();
-keepForOffline();

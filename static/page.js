@@ -27,10 +27,9 @@ export function createPage(root, change) {
 
   /** @param {View} view */
   return (view) => {
-    for (const widget of widgets) widget.update(view);
+    for (const draw of widgets) draw(view);
     const { state, loadedBytes, totalBytes } = view.core;
     const isBad = state === "stalled" || state === "failed";
-    set(root.documentElement, { "data-core": state });
     show(loading, isBad || state === "starting");
     show(retry, isBad);
     show(progress, !isBad);

@@ -35,7 +35,7 @@ export function prerender(text, answers) {
     () => {},
     async () => "",
     () => {},
-  ).update(view);
+  )(view);
   embed(document, answers);
   return document.toString();
 }
@@ -68,7 +68,11 @@ function fillChoices(form, { accelerators, engine_versions, kv_cache_dtypes, qua
     group.append(
       ...rows.map(({ id, name, basis, known }) => {
         const remark = basis === "measured" ? "" : " (memory assumed)";
-        return option(id, name + (known ? remark : " (not sized yet)"), name);
+        const size = /\d+gb/.exec(id)?.[0].toUpperCase() ?? "";
+        const full = name.includes("GB") || !size ? name : `${name} ${size}`;
+        const made = option(id, full + (known ? remark : " (not sized yet)"), full);
+        set(made, { disabled: known ? null : "" });
+        return made;
       }),
     );
     return group;
@@ -95,7 +99,8 @@ function fillExamples(document, { examples }, defaults) {
 function embed(document, { catalogue, ...answers }) {
   const block = document.createElement("script");
   set(block, { type: "application/json", id: "first-answers" });
-  const kept = { ...answers, catalogue: { ok: true, result: { models: catalogue.result.models } } };
+  const { models, voids } = catalogue.result;
+  const kept = { ...answers, catalogue: { ok: true, result: { models, voids } } };
   // No markup inside a string may end the block.
   block.textContent = JSON.stringify(kept).replaceAll("<", "\\u003c");
   document.body.append(block);

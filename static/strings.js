@@ -2,15 +2,7 @@
 /** Which words the answer calls for; most are in index.html. */
 
 import { phrase } from "./dom.js";
-import { concurrency, count, megabytes } from "./format.js";
-
-/** @type {Record<Verdict, string>} */
-export const VERDICTS = {
-  fits: "Starts, with room",
-  tight: "Starts, but tight",
-  refused: "Will not start",
-  does_not_fit: "Does not fit",
-};
+import { concurrency, count, megabytes, plural } from "./format.js";
 
 /** @param {Result} result */
 export const workloadTokens = ({ chosen }) =>
@@ -19,36 +11,39 @@ export const workloadTokens = ({ chosen }) =>
 /** @param {View} view @returns {Record<string, string>} */
 export function slots(view) {
   const { result, knobs, core } = view;
-  const texts = { notice: notice(view), loading: loading(core) };
-  if (!result) return texts;
   const length = count(workloadTokens(result));
-  const kv = knobs?.rows.find(({ field }) => field === "kv_cache_dtype");
+  const kv = knobs.rows.find(({ field }) => field === "kv_cache_dtype");
   const held = kv?.max_concurrency_for_workload;
   return {
-    ...texts,
+    notice: notice(view),
+    loading: loading(core),
     length,
     load: `${result.chosen.concurrency} × ${length}`,
-    fp8: held ? `; ${concurrency(held)} with ${kv.value} KV` : "",
+    fp8:
+      held && held !== result.max_concurrency_for_workload
+        ? `${concurrency(held)} with ${kv.value} KV`
+        : "",
+    refusal: result.refusals[0]?.message.split(/(?<=\.)\s/)[0] ?? "",
     heads: kvHeads(view),
   };
 }
 
 /** @param {View} view */
 function kvHeads({ result, flat }) {
-  const heads = Number(result?.architecture.num_key_value_heads);
+  const heads = Number(result.architecture.num_key_value_heads);
   const ranks = Number(flat.tensor_parallel_size ?? 1);
   const [each, copies] = [heads / ranks, ranks / heads];
   if (!heads) return "";
   if (ranks > 1 && Number.isInteger(each)) return `${heads} KV heads → ${each} per GPU`;
-  return `${heads} KV heads${copies > 1 ? `, each on ${count(copies)} GPUs` : ""}`;
+  return `${heads} KV heads${copies > 1 ? `, each on ${plural(copies, "GPU")}` : ""}`;
 }
 
 /** @param {View} view */
 function notice({ standing, result, core }) {
-  if (standing === "current" || !result) return "";
+  if (standing === "current") return "";
   const isPrepared = standing === "prepared" && core.state !== "ready";
   const kind = isPrepared ? (core.state === "starting" ? "awaited" : "prepared") : "older";
-  return phrase(kind, { model: result.model_name, gpus: result.num_accelerators });
+  return phrase(kind, { model: result.model_name, gpus: plural(result.num_accelerators, "GPU") });
 }
 
 /** @param {View["core"]} core */

@@ -77,6 +77,7 @@ declare global {
     plain_formula?: { needed_bytes: number; times_the_engines: number; because: string[] } | null;
     model_name: string;
     model_limit_tokens: number | null;
+    num_parameters: number | null;
     architecture: Record<string, number | boolean | string>;
     chosen: Record<string, Scalar | null>;
     num_accelerators: number;
@@ -171,10 +172,10 @@ declare global {
   interface View {
     flat: Flat;
     page: PageState;
-    result: Result | null;
+    result: Result;
     failure: Failure | null;
-    knobs: { rows: KnobRow[] } | null;
-    frontier: Frontier | null;
+    knobs: { rows: KnobRow[] };
+    frontier: Frontier;
     standing: Standing;
     core: { state: string; detail: string; loadedBytes: number; totalBytes: number };
   }
@@ -187,11 +188,8 @@ declare global {
     catalogue: { ok: boolean; result: Catalogue };
   }
 
-  /** A part of the page: it finds its elements once and then draws views. */
-  type Widget = (
-    root: any,
-    change: Change,
-  ) => { element: Element; update(view: View): void };
+  /** A part of the page: it finds its elements once, and what it answers then draws views. */
+  type Widget = (root: any, change: Change) => (view: View) => void;
 
   /** How a change came about: while moving, by a finished gesture, or by going through the history. */
   type Gesture = "live" | "commit" | "history";

@@ -1,26 +1,34 @@
 // @ts-check
 
-import { each, find, set, setFigure, setText } from "../dom.js";
-import { bytes, count } from "../format.js";
+import { each, fill, find, set } from "../dom.js";
+import { amount, bytes, count } from "../format.js";
 
 /** @type {Widget} */
 export const createArithmetic = (root) => {
-  return {
-    element: root,
-    update({ result, page }) {
-      if (page.panel === "") return;
-      const figures = result?.figures ?? [];
-      each(find(root, "ol"), figures, ({ children: [top, formula, numbers] }, shown) => {
-        const [title, badge, source] = top.children;
-        setText(title, shown.summary.replaceAll("`", ""));
-        set(badge, { class: `badge ${shown.basis}` });
-        setText(badge, shown.basis);
-        setText(source, shown.source);
-        setText(formula, `${shown.name} = ${pretty(shown.formula)}`);
-        setText(numbers.children[0], `= ${putIn(shown)} =`);
-        setFigure(numbers.children[1], shown.name, shown.value, valueIn(shown));
+  return ({ result, page }) => {
+    if (page.panel === "") return;
+    const list = find(root, "ol");
+    const first = list.dataset.first.split(" ").reverse();
+    const figures = [...(result.figures ?? [])].sort(
+      (one, other) => first.indexOf(other.name) - first.indexOf(one.name),
+    );
+    each(list, figures, ({ firstElementChild: item }, shown) => {
+      const summary = shown.summary.replaceAll("`", "");
+      const end = summary.search(/[.:](\s|$)/);
+      const title = summary.slice(0, end);
+      // What a reader opens or folds stays so.
+      if (find(item, "b").textContent !== title) item.open = first.includes(shown.name);
+      fill(item, {
+        ...shown,
+        title,
+        rest: summary.slice(end + 2),
+        result: resultOf(shown),
+        formula: `${shown.name} = ${pretty(shown.formula)}`,
+        numbers: `= ${putIn(shown)} =`,
+        value: [shown.name, shown.value, `${write(shown.value)} ${shown.unit}`],
       });
-    },
+      set(find(item, ".badge"), { class: `badge ${shown.basis}` });
+    });
   };
 };
 
@@ -46,7 +54,5 @@ export function putIn({ formula, inputs }) {
 const write = (value) => (Number(value) >= 1000 ? count(Number(value)) : String(value));
 
 /** @param {Figure} shown */
-function valueIn({ value, unit }) {
-  const inUnit = unit === "bytes" && typeof value === "number" ? ` = ${bytes(value)}` : "";
-  return `${write(value)} ${unit}${inUnit}`;
-}
+const resultOf = ({ value, unit }) =>
+  unit === "bytes" ? bytes(Number(value)) : `${amount(Number(value), unit)} ${unit}`;

@@ -2,7 +2,7 @@
 /** Memory of each GPU: bars, and the table that they are drawn from. */
 
 import { all, each, find, set, setFigure, setText, show } from "../dom.js";
-import { gib } from "../format.js";
+import { gib, plural } from "../format.js";
 
 /** @typedef {keyof Omit<Stage, "stage" | "num_ranks">} Part */
 
@@ -15,104 +15,90 @@ const STACK = [
   "kv_cache_in_use_bytes",
   "kv_cache_free_bytes",
 ];
-/** @type {Part[]} */
-const COLUMNS = [...STACK, "outside_budget_bytes", "over_budget_bytes"];
 /** GPUs are drawn one by one up to so many, then as one bar for all that are alike. */
 const DRAWN_SINGLY = 4;
-const ROOM_FOR_LABEL = 0.055;
 const TICKS = 5;
+/** @type {Partial<Record<Part, string>>} */
+const LABELS = { weights_bytes: "weights", kv_cache_in_use_bytes: "KV" };
 
 /** @type {Widget} */
 export const createBars = (root) => {
   const [bars, scale, holder, body] = all(root, "[data-each=gpu], .scale g, [role=group], tbody");
-  return {
-    element: root,
-    update({ result }) {
-      const stages = result?.memory_by_stage ?? [];
-      show(root, stages.length > 0);
-      if (!result || stages.length === 0) return;
-      const { bounds } = result;
-      const isOne = stages.length === 1;
-      const widest = Math.max(
-        ...stages.map((stage) => Math.max(stage.total_bytes, below(stage, 6))),
+  return ({ result }) => {
+    const stages = result.memory_by_stage;
+    show(root, stages.length > 0);
+    if (stages.length === 0) return;
+    const isOne = stages.length === 1;
+    const widest = Math.max(...stages.map((stage) => Math.max(stage.total_bytes, below(stage, 6))));
+    const gpus = stages.flatMap((stage) => Array(stage.num_ranks).fill(stage));
+    const isSingly = gpus.length <= DRAWN_SINGLY;
+    each(bars, isSingly ? gpus : stages, (bar, stage, index) => {
+      setText(bar.children[0], isSingly ? `GPU ${index}` : titleOf(stage, stages));
+      drawBar(bar.children[1], stage, widest, result.bounds.available_kv_cache_bytes ?? [0, 0]);
+    });
+    drawScale(scale, widest);
+    for (const entry of all(root, "[data-part]")) {
+      const { part, line = part } = entry.dataset;
+      show(
+        entry,
+        stages.some((stage) => stage[/** @type {Part} */ (part)] > 0),
       );
-      each(bars, rowsOf(stages), (bar, { title, stage }) => {
-        setText(bar.children[0], title);
-        drawBar(bar.children[1], stage, widest, bounds.available_kv_cache_bytes ?? [0, 0]);
-      });
-      drawScale(scale, widest);
-      for (const entry of all(root, "[data-part]")) {
-        const part = /** @type {Part} */ (entry.dataset.part);
-        show(
-          entry,
-          stages.some((stage) => stage[part] > 0),
-        );
-        // With several stages the numbers differ: then the table says them, for all to see.
-        for (const number of all(entry, "b, [data-range]"))
-          number.classList.toggle("unseen", !isOne);
+      for (const range of all(entry, "[data-range]")) range.classList.toggle("unseen", !isOne);
+      if (isOne) continue;
+      const sizes = stages.map((stage) => stage[/** @type {Part} */ (line)]);
+      const [low, high] = [gib(Math.min(...sizes)), gib(Math.max(...sizes))];
+      setText(find(entry, "data"), low === high ? low : `${low} to ${high}`);
+    }
+    const { weights_bytes_per_rank: created, loaded_weights_bytes_per_rank: loaded } = result;
+    show(find(root, "#created"), isOne && gib(Number(created)) !== gib(Number(loaded)));
+    set(holder, { class: isOne ? "unseen" : "scroll", tabindex: isOne ? null : 0 });
+    each(body, stages, (row, stage) => {
+      setText(row.firstChild, titleOf(stage, stages));
+      for (const cell of all(row, "[data-of]")) {
+        const part = /** @type {Part} */ (cell.dataset.of);
+        setFigure(cell, `memory_by_stage.${stage.stage}.${part}`, stage[part], gib(stage[part]));
       }
-      const { weights_bytes_per_rank: created, loaded_weights_bytes_per_rank: loaded } = result;
-      show(find(root, "#created"), gib(Number(created)) !== gib(Number(loaded)));
-      set(holder, { class: isOne ? "unseen" : "scroll", tabindex: isOne ? null : 0 });
-      each(body, stages, ({ children }, stage) => {
-        setText(children[0], titleOf(stage, stages));
-        for (const [index, part] of COLUMNS.entries()) {
-          const name = `memory_by_stage.${stage.stage}.${part}`;
-          setFigure(children[index + 1].firstChild, name, stage[part], gib(stage[part]));
-        }
-      });
-    },
+    });
   };
 };
 
 /** Bytes of the parts below one. @param {Stage} stage @param {number} index */
 const below = (stage, index) => STACK.slice(0, index).reduce((sum, part) => sum + stage[part], 0);
 
-/** @param {Stage[]} stages */
-function rowsOf(stages) {
-  const gpus = stages.flatMap((stage) => Array(stage.num_ranks).fill(stage));
-  return gpus.length > DRAWN_SINGLY
-    ? stages.map((stage) => ({ title: titleOf(stage, stages), stage }))
-    : gpus.map((stage, index) => ({ title: `GPU ${index}`, stage }));
-}
-
 /** @param {Stage} stage @param {Stage[]} stages */
 function titleOf({ stage, num_ranks }, { length }) {
-  return length > 1 ? `stage ${stage}, ×${num_ranks}` : `${num_ranks} GPUs`;
+  return length > 1 ? `stage ${stage}, ×${num_ranks}` : plural(num_ranks, "GPU");
 }
 
 /** @type {(bar: Element, stage: Stage, widest: number, pool: [number, number]) => void} */
 const drawBar = (bar, stage, widest, [low, high]) => {
   const at = (/** @type {number} */ bytes) => `${Math.round((bytes / widest) * 1e5) / 1e3}%`;
   const { budget_bytes: budget, total_bytes: total } = stage;
-  /** @type {(name: string, start: number, bytes: number) => void} */
-  const span = (name, start, bytes) => {
+  /** @type {(name: string, start: number, end: number) => void} */
+  const span = (name, start, end) => {
     const part = find(bar, `.${name}`);
-    show(part, bytes > 0);
-    set(part, { x: at(start), width: at(Math.max(0, bytes)) });
+    show(part, end > start);
+    set(part, { x: at(start), width: at(Math.max(0, end - start)) });
   };
-  /** @type {(text: Element, name: string, index: number) => void} */
-  const label = (text, name, index) => {
-    const bytes = stage[/** @type {Part} */ (STACK[index])];
-    const share = bytes / widest;
-    show(text, share > ROOM_FOR_LABEL);
-    text.classList.toggle("wide", share < 3 * ROOM_FOR_LABEL);
+  for (const [index, part] of STACK.entries()) {
+    const [start, end] = [below(stage, index), below(stage, index + 1)];
+    span(part, start, end);
+    const words = LABELS[part];
+    if (!words) continue;
     // What is beyond the budget is hatched: the label stands before that.
-    const end = Math.min(below(stage, index + 1), budget);
-    set(text, { x: at((below(stage, index) + end) / 2) });
-    setText(text, `${name} ${gib(bytes)}`);
-  };
-  for (const [index, part] of STACK.entries()) span(part, below(stage, index), stage[part]);
-  span("over", budget, stage.over_budget_bytes);
+    span(words, start, Math.min(end, budget));
+    setText(find(bar, `.${words} p`), `${words} ${gib(stage[part])}`);
+  }
+  span("over", budget, budget + stage.over_budget_bytes);
   // The KV pool may begin anywhere in this band: that is how well the terms before it are known.
   const hasPool = below(stage, 6) > below(stage, 4);
-  span("soft", budget - high, hasPool ? high - Math.max(0, low) : 0);
-  set(find(bar, ".budget-line"), { x1: at(budget), x2: at(budget) });
-  set(find(bar, ".total-line"), { x1: at(total), x2: at(total) });
-  show(find(bar, ".total-line"), total < widest);
-  const [weights, kv] = all(bar, "text");
-  label(weights, "weights", 0);
-  label(kv, "KV", 4);
+  span("soft", budget - high, hasPool ? budget - Math.max(0, low) : 0);
+  for (const line of all(bar, "line")) {
+    const place = line.matches(".total-line") ? total : budget;
+    set(line, { x1: at(place), x2: at(place) });
+    // Where it lies within a part, a light edge sets it apart.
+    show(line, place < widest && (total < widest || !line.matches(".halo")));
+  }
 };
 
 /** @param {Element} group @param {number} widest */

@@ -3,19 +3,17 @@
 
 /** @import { CheckRun } from "../contract.d.ts" */
 
-import { all, each, on, phrase, setFigure, setText, show } from "../dom.js";
-import { measure } from "../format.js";
+import { all, each, fill, find, on, onLongPaste, phrase, set, setText, show } from "../dom.js";
+import { amount, named, plural } from "../format.js";
 import { drawCures, pressedCure } from "./cures.js";
 
-/** To lay out more would freeze the page. */
-const MOST_SHOWN = 100_000;
 const SLICE = 2 ** 18;
 
 /** @param {HTMLFormElement} root @param {Change} change @param {(question: Changes) => Promise<any>} ask */
 export function createCheck(root, change, ask) {
-  const [area, files, said, bad, errors, rows, good, actions, series, rules] = all(
+  const [area, files, said, bad, errors, rows, good, fillIn, adopt, watched, series, rules] = all(
     root,
-    "textarea, input, [role=status], [data-each], #use-run, #rules",
+    "textarea, input, [role=status], [data-each], [data-act], details.watch, #rules",
   );
   /** @type {CheckRun} */
   let run;
@@ -34,17 +32,23 @@ export function createCheck(root, change, ask) {
     const text = await mine;
     if (mine !== thinned) return;
     const answer = await ask({ ask: "check_run", text });
-    if (answer?.ok) draw(answer.result, text);
+    if (answer?.ok) draw(answer.result);
     const watch = await ask({ ask: "watch", ...answer?.result?.adopted });
     if (!watch?.ok) return;
-    each(series, watch.result.series, fill);
+    each(series, watch.result.series, (node, item) => {
+      fill(node, {
+        ...item,
+        ...figures(item),
+        name: named(item.name, item.unit),
+      });
+    });
     setText(rules, watch.result.rules);
   }
 
-  /** @param {CheckRun} result @param {string} text */
-  function draw(result, text) {
+  /** @param {CheckRun} result */
+  function draw(result) {
     run = result;
-    setText(said, text.trim() && summary(run));
+    setText(said, files.files.length || area.value.trim() ? summary(run) : "");
     each(bad, run.contradictions, fill);
     each(good, [...run.findings, ...run.notes], fill);
     each(errors, run.errors, (node, error) => {
@@ -52,11 +56,16 @@ export function createCheck(root, change, ask) {
       drawCures(node.lastElementChild, /** @type {any} */ (error.remedies));
     });
     each(rows, run.rows, (node, row) => {
-      const range = row.bounds?.map((bound) => measure(bound, row.unit)).join(" to ") ?? "";
-      fill(node, { ...row, name: phrase(row.figure), range });
+      const range = row.bounds?.map((bound) => amount(bound, row.unit)).join(" to ") ?? "";
+      const name = named(phrase(row.figure), row.unit);
+      fill(node, { ...row, ...figures(row), name, range });
+      const tone = row.inside ? "good" : row.inside === false ? "bad" : "";
+      set(find(node, "[data-of=difference]"), { class: tone });
     });
     show(rows.closest(".scroll"), run.rows.length > 0);
-    show(actions, run.recognised.num_lines_read > 0);
+    show(fillIn, Object.keys(run.request).length > 0);
+    show(adopt, Object.keys(run.measured).length > 0);
+    show(watched, run.errors.length === 0);
   }
 
   function readAnew() {
@@ -64,24 +73,20 @@ export function createCheck(root, change, ask) {
     read();
   }
 
-  /** @param {Event} event @param {DataTransfer} data */
-  function take(event, data) {
-    event.preventDefault();
-    event.stopPropagation();
-    files.files = data.files;
+  /** @param {FileList} given */
+  function take(given) {
+    files.files = given;
     readAnew();
   }
 
   on(root, "input", readAnew);
   on(root, "reset", () => setTimeout(readAnew));
-  on(root, "drop", (event) => take(event, event.dataTransfer));
-  on(area, "paste", (event) => {
-    const pasted = event.clipboardData.getData("text");
-    if (pasted.length <= MOST_SHOWN) return;
-    const data = new DataTransfer();
-    data.items.add(new File([pasted], "pasted.txt"));
-    take(event, data);
+  on(root, "drop", (event) => {
+    event.preventDefault();
+    event.stopPropagation();
+    take(event.dataTransfer.files);
   });
+  onLongPaste(area, take);
   on(root, "click", ({ target }) => {
     const act = target.closest("button")?.dataset.act;
     const cures = /** @type {any} */ (run?.errors.flatMap(({ remedies }) => remedies) ?? []);
@@ -90,14 +95,11 @@ export function createCheck(root, change, ask) {
     if (changes || act) change({ ...run.request, ...changes }, "commit");
   });
 
-  return {
-    element: root,
-    /** @param {View} view */
-    update({ flat, page }) {
-      if (page.panel !== "check" || flat === asked) return;
-      asked = flat;
-      read();
-    },
+  /** @param {View} view */
+  return ({ flat, page }) => {
+    if (page.panel !== "check" || flat === asked) return;
+    asked = flat;
+    read();
   };
 }
 
@@ -116,19 +118,18 @@ export async function thin(whole, anchors) {
 
 /** @param {Pick<CheckRun, "recognised" | "request">} run */
 export function summary({ recognised, request }) {
-  const { engine, engine_version: version, num_lines_read: lines } = recognised;
+  const { engine, engine_version: version, num_lines_read: read } = recognised;
+  if (!read) return phrase("unrecognised");
+  const lines = plural(read, "line");
   const ranks = request.tensor_parallel_size;
   const about = [engine && `${phrase(engine)} ${version ?? ""}`, ranks && `TP ${ranks}`];
   return [phrase("recognised", { lines }), ...about, phrase("kept")].filter(Boolean).join(" · ");
 }
 
-/** Fill a template's copy: its parts name what they show. @param {Element} node @param {any} item */
-function fill(node, item) {
-  for (const part of all(node, "[data-of]")) {
-    const { of } = part.dataset;
-    const value = item[of];
-    if (typeof value === "string") setText(part, value);
-    else if (value !== undefined)
-      setFigure(part, `${item.figure ?? item.name}.${of}`, value, measure(value, item.unit));
-  }
-}
+/** The figures of an item, for its template's parts. @param {any} item */
+const figures = ({ figure, unit, ...item }) =>
+  Object.fromEntries(
+    Object.entries(item)
+      .filter(([, value]) => typeof value !== "string")
+      .map(([of, value]) => [of, [`${figure ?? item.name}.${of}`, value, amount(value, unit)]]),
+  );

@@ -1,10 +1,7 @@
 // @ts-check
 /** A config.json by paste, drop or file. Its text goes to the core as it is, unparsed. */
 
-import { all, find, on, setText, show } from "../dom.js";
-
-/** A longer text is only begun in the field: to lay out megabytes freezes the page. */
-const MOST_SHOWN = 100_000;
+import { all, find, MOST_SHOWN, on, onLongPaste, setText } from "../dom.js";
 
 /** @param {HTMLDialogElement} dialog @param {(texts: Changes) => Promise<string>} use answers what is wrong */
 export function createConfig(dialog, use) {
@@ -21,7 +18,7 @@ export function createConfig(dialog, use) {
   /** @param {string} [text] */
   function open(text) {
     if (text !== undefined) put(text);
-    show(failure, false);
+    setText(failure, "");
     if (!dialog.open) dialog.showModal();
     area.focus();
   }
@@ -43,22 +40,15 @@ export function createConfig(dialog, use) {
     const wrong = await use({ config: whole || area.value, ...extra });
     setText(hint, "");
     setText(failure, wrong);
-    show(failure, wrong !== "");
     if (wrong === "") dialog.close();
   });
-  on(find(dialog, "[data-act=cancel]"), "click", () => dialog.close());
   on(dialog, "close", () => {
     quantization = "";
   });
   on(area, "input", () => {
     whole = "";
   });
-  on(area, "paste", (event) => {
-    const text = event.clipboardData.getData("text");
-    if (text.length <= MOST_SHOWN) return;
-    event.preventDefault();
-    put(text);
-  });
+  onLongPaste(area, take);
   on(files, "change", () => take(files.files));
   on(document, "dragover", (event) => {
     if (event.dataTransfer.types.includes("Files")) event.preventDefault();
@@ -68,5 +58,5 @@ export function createConfig(dialog, use) {
     event.preventDefault();
     take(event.dataTransfer.files);
   });
-  return { element: dialog, open };
+  return open;
 }

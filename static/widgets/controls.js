@@ -5,13 +5,12 @@
  */
 
 import { all, find, on, set, setFigure, setText, show } from "../dom.js";
-import { count, readCount, readGib, readNumber, shortDtype, writeGib } from "../format.js";
+import { bytes, count, readCount, readGib, readNumber, shortDtype, writeGib } from "../format.js";
 
 /** @type {Record<string, (typed: string) => Scalar>} */
 const READ = { count: readCount, number: readNumber, gib: readGib };
 const OTHER = "other";
-/** So many choices that are like what was typed are named. */
-const MOST_NEAR = 5;
+const MOST_CHOICES_NAMED = 5;
 
 /** @type {Widget} */
 export const createControls = (form, change) => {
@@ -43,20 +42,19 @@ export const createControls = (form, change) => {
     change({ [name]: by ? Math.max(1, Math.floor(next)) : null }, "commit");
   });
 
-  return {
-    element: form,
-    update(view) {
-      for (const control of controls) drawControl(control, view);
-      drawCount(find(form, "[data-figure=num_accelerators]"), view);
-      for (const row of all(form, ".number")) {
-        const { name } = find(row, "input");
-        show(row, name in view.flat || name in (view.result?.architecture ?? {}));
-        show(row.lastElementChild, name in view.flat);
-      }
-      drawFailure(form, view);
-      const changed = all(form, "#more .changed").length;
-      setText(find(form, "summary span"), changed ? `· ${changed} changed` : "");
-    },
+  return (view) => {
+    for (const control of controls) drawControl(control, view);
+    drawCount(find(form, "[data-figure=num_accelerators]"), view);
+    for (const row of all(form, ".number")) {
+      const { name } = find(row, "input");
+      show(row, name in view.flat || name in view.result.architecture);
+      show(row.lastElementChild, name in view.flat);
+    }
+    drawFailure(form, view);
+    const changed = all(form, "#more .changed [name]").map(({ name }) => name);
+    const summary = find(form, "summary");
+    set(summary, { title: changed.join(", ") || null });
+    setText(summary.firstElementChild, changed.length ? `· ${changed.length} changed` : "");
   };
 };
 
@@ -64,8 +62,8 @@ export const createControls = (form, change) => {
 function drawCount(node, { flat, result }) {
   const size = (/** @type {string} */ name) => Number(flat[`${name}_parallel_size`] ?? 1);
   const product = size("tensor") * size("pipeline") * size("data");
-  const gpus = Number.isSafeInteger(product) && product > 0 ? product : result?.num_accelerators;
-  setFigure(node, "num_accelerators", gpus ?? null, count(gpus ?? 0));
+  const gpus = Number.isSafeInteger(product) && product > 0 ? product : result.num_accelerators;
+  setFigure(node, "num_accelerators", gpus, count(gpus));
 }
 
 /** @param {string} typed */
@@ -95,7 +93,7 @@ function drawControl(control, view) {
 /** What an empty field stands for. @param {any} control @param {View} view */
 function standIn({ name, dataset, placeholder }, { result }) {
   const own = /** @type {any} */ (result)?.[name.split("measured.")[1] ?? ""];
-  const chosen = result?.chosen[name] ?? result?.architecture[name] ?? own;
+  const chosen = result.chosen[name] ?? result.architecture[name] ?? own;
   if (typeof chosen !== "number") return String(chosen ?? placeholder ?? "");
   if (dataset.kind === "gib") return Number(writeGib(chosen)).toFixed(2);
   return dataset.kind === "count" ? count(chosen) : String(chosen);
@@ -108,7 +106,7 @@ function writeShown(control, written) {
   const { before = "", after = "", kind } = control.dataset;
   const text = written || control.getAttribute("placeholder") || "…";
   const read = kind === "count" ? readCount(text) : text;
-  setText(shown, before + (typeof read === "number" ? count(read) : text) + after);
+  setText(shown, before + (typeof read === "number" ? count(read) + after : text));
   shown.parentElement.classList.toggle("unset", written === "");
 }
 
@@ -127,9 +125,12 @@ function drawSelect(select, value, { flat, result }) {
   if (!option.selected) option.selected = true;
   let text = option.dataset.short ?? option.textContent;
   if (wanted === "" || wanted === "auto") {
-    const own = result?.chosen[name] ?? (name === "quantization" ? result?.chosen.dtype : null);
+    const own = result.chosen[name] ?? (name === "quantization" ? result.chosen.dtype : null);
     text = own ? shortDtype(String(own)) : text;
     setText(option, `${text}, ${wanted || "as published"}`);
+  }
+  if (typeof flat.accelerator_total_bytes === "number" && isOther) {
+    text = `${bytes(flat.accelerator_total_bytes)} GPU`;
   }
   const shown = select.nextElementSibling;
   if (shown?.matches(".shown")) setText(shown, text);
@@ -146,11 +147,13 @@ function drawFailure(form, { failure, flat }) {
       "aria-errormessage": isWrong ? "failure" : null,
     });
     if (!isWrong) continue;
-    const holder = control.closest(".pick, label");
+    const holder = control.closest(".sentence, label");
     if (holder.nextElementSibling !== said) holder.after(said);
     holder.closest("details")?.setAttribute("open", "");
   }
   const typed = String(flat[field ?? ""]).toLowerCase();
-  const near = failure?.choices?.filter((choice) => choice.includes(typed)).slice(0, MOST_NEAR);
+  const near = failure?.choices
+    ?.filter((choice) => choice.includes(typed))
+    .slice(0, MOST_CHOICES_NAMED);
   setText(said, [failure?.message ?? "", near?.join(", ")].filter(Boolean).join(": "));
 }

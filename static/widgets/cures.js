@@ -1,14 +1,13 @@
 // @ts-check
 /** Single changes that cure something, each with what it leads to. */
 
-import { all, each, setText } from "../dom.js";
-import { concurrency, count } from "../format.js";
+import { all, each, fill } from "../dom.js";
+import { concurrency, count, plural } from "../format.js";
 
 /** @param {Element} list @param {readonly Remedy[]} remedies */
 export const drawCures = (list, remedies) =>
   each(list, remedies, (button, remedy) => {
-    setText(button.children[0], remedy.label);
-    setText(button.children[1], outcome(remedy));
+    fill(button, { ...remedy, outcome: outcome(remedy) });
     // What is done outside the scenario is only said.
     button.disabled = !Object.keys(remedy.changes).length;
   });
@@ -17,12 +16,12 @@ export const drawCures = (list, remedies) =>
 export const pressedCure = (root, target, remedies) =>
   remedies[all(root, ".cures button").indexOf(target.closest("button"))]?.changes;
 
-/** @param {Remedy} remedy */
+/** @param {any} remedy */
 function outcome({ verdict, changes, num_accelerators: gpus, ...there }) {
   if (!verdict) return "";
   if (verdict !== "fits" && verdict !== "tight") return "alone is not enough";
-  const held = `${concurrency(Number(there.max_concurrency_for_workload))} at once`;
+  const held = `${concurrency(there.max_concurrency_for_workload)} at once`;
   if (changes.max_model_len) return `starts, ${held}`;
-  const takes = changes.tensor_parallel_size ? ` on ${gpus} GPUs` : "";
-  return `holds ${count(Number(there.longest_request_tokens))} tokens, ${held}${takes}`;
+  const takes = changes.tensor_parallel_size ? ` on ${plural(gpus, "GPU")}` : "";
+  return `holds ${count(there.longest_request_tokens)} tokens, ${held}${takes}`;
 }

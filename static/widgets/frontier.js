@@ -5,7 +5,8 @@ import { each, find, on, set, setText, show } from "../dom.js";
 import { concurrency, count, shortTokens } from "../format.js";
 import { workloadTokens } from "../strings.js";
 
-const [WIDTH, LEFT, MIDDLE, RIGHT, TOP, BOTTOM] = [460, 46, 270, 450, 14, 236];
+const [WIDTH, LEFT, RIGHT, TOP, BOTTOM] = [460, 46, 440, 14, 236];
+const LETTER_WIDTH = 7;
 const LEAST_TOKENS = 256;
 const MOST_TICKS = 8;
 /** @type {Record<string, number>} */
@@ -25,13 +26,13 @@ export const createFrontier = (root, change) => {
   const [chart, point] = [find(root, ".chart"), find(root, ".point")];
   const part = (/** @type {string} */ name) => find(chart, `.${name}`);
   let x = logarithmic(1, 2, LEFT, RIGHT);
-  /** @type {View | null} */
-  let view = null;
+  /** @type {View} */
+  let view;
 
   /** @param {number} tokens @param {Gesture} gesture */
   function ask(tokens, gesture) {
     const total = Math.min(x.high, Math.max(LEAST_TOKENS, tokens));
-    if (view?.result) change(splitLike(view.result, total), gesture);
+    change(splitLike(view.result, total), gesture);
   }
 
   /** @param {PointerEvent} event @param {Gesture} gesture */
@@ -49,7 +50,7 @@ export const createFrontier = (root, change) => {
   on(chart, "pointerup", (event) => drag(event, "commit"));
   on(point, "keydown", (event) => {
     const factor = KEYS[event.key];
-    if (factor === undefined || !view?.result) return;
+    if (factor === undefined) return;
     event.preventDefault();
     // From what was asked last, which may not be answered yet.
     const { input_tokens, output_tokens } = { ...view.result.chosen, ...view.flat };
@@ -59,14 +60,18 @@ export const createFrontier = (root, change) => {
     if (key in KEYS) change({}, "commit");
   });
 
-  /** @param {Frontier} frontier @param {Result} result */
-  function draw({ points, refused_beyond_tokens: wall }, result) {
+  return (next) => {
+    view = next;
+    const { points, refused_beyond_tokens: wall } = view.frontier;
+    /** @type {any} */
+    const result = view.result;
+    show(root, points.length > 1);
+    if (points.length < 2) return;
     const held = points.map((each) => each.concurrency);
     const tokens = points.map((each) => each.context_tokens);
-    const [asked, now] = [Number(result.chosen.concurrency), workloadTokens(result)];
-    const longest = Math.max(...tokens, now, Number(wall), Number(result.model_limit_tokens));
-    const most = Number(result.max_concurrency_for_workload);
-    const words = `${concurrency(most)} requests at ${count(now)}`;
+    const [asked, now] = [result.chosen.concurrency, workloadTokens(result)];
+    const longest = Math.max(...tokens, now, Number(wall), result.model_limit_tokens);
+    const most = result.max_concurrency_for_workload;
     x = logarithmic(Math.min(...tokens, now), longest, LEFT, RIGHT);
     const y = logarithmic(Math.min(1, ...held), Math.max(2, ...held), BOTTOM, TOP);
     const line = points.map((each) => `${x.to(each.context_tokens)} ${y.to(each.concurrency)}`);
@@ -75,31 +80,31 @@ export const createFrontier = (root, change) => {
     drawTicks(part("columns"), "x", x, shortTokens);
     drawTicks(part("rows"), "y", y, count);
     show(part("wish"), asked >= y.low && asked <= y.high);
-    set(part("wish"), { d: `M${LEFT} ${y.to(asked)}H${RIGHT}` });
+    const wish = y.to(asked);
+    // The curve falls: what is above its end, or below all of it, is free.
+    const isAbove = asked >= Math.min(...held);
+    move(part("wish"), 0, wish, `${count(asked)} asked for`, { y: isAbove ? -5 : 14 });
     const end = wall ?? longest;
     show(part("wall"), end < longest);
-    move(part("wall"), x.to(end), 0, `vLLM refuses beyond ${count(end)}`);
-    move(point, x.to(now), y.to(Math.min(most, y.high)), words);
+    const [refusal, atWall] = [`vLLM refuses beyond ${count(end)}`, x.to(end)];
+    const isLeft = atWall + refusal.length * LETTER_WIDTH > RIGHT;
+    move(part("wall"), atWall, 0, refusal, { "text-anchor": isLeft ? "end" : "start" });
+    const words = `${concurrency(most)} requests at ${count(now)}`;
+    const [px, py] = [x.to(now), y.to(Math.min(most, y.high))];
+    // Free: right of the falling curve, up to the wall; and below it, to the left.
+    const isRoomy = px + words.length * LETTER_WIDTH < atWall;
+    const below = { x: -12, y: Math.min(25, BOTTOM - 5 - py), "text-anchor": "end" };
+    move(point, px, py, words, isRoomy ? { x: 12, y: -12, "text-anchor": "start" } : below);
     set(point, { "aria-valuemax": longest, "aria-valuenow": now, "aria-valuetext": words });
-  }
-
-  return {
-    element: root,
-    update(next) {
-      view = next;
-      const { result, frontier } = next;
-      const isDrawn = Boolean(result && frontier && frontier.points.length > 1);
-      show(root, isDrawn);
-      if (isDrawn && result && frontier) draw(frontier, result);
-    },
   };
 };
 
-/** The words stand on the side that has room. @type {(mark: Element, x: number, y: number, words: string) => void} */
-const move = (mark, x, y, words) => {
+/** @type {(mark: Element, x: number, y: number, words: string, place: Record<string, number | string>) => void} */
+const move = (mark, x, y, words, place) => {
+  const text = find(mark, "text");
   set(mark, { transform: `translate(${x} ${y})` });
-  mark.classList.toggle("flip", x > MIDDLE);
-  setText(find(mark, "text"), words);
+  set(text, place);
+  setText(text, words);
 };
 
 /** @type {(low: number, high: number, from: number, until: number) => Axis} */

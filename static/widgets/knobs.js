@@ -1,8 +1,7 @@
 // @ts-check
 
-import { each, find, on, set, setFigure, setText } from "../dom.js";
+import { each, fill, find, on, phrase, set } from "../dom.js";
 import { concurrency, count, times } from "../format.js";
-import { VERDICTS } from "../strings.js";
 
 /** @type {Widget} */
 export const createKnobs = (root, change) => {
@@ -14,27 +13,24 @@ export const createKnobs = (root, change) => {
     if (row) change(row.changes, "commit");
   });
 
-  return {
-    element: root,
-    update({ result, knobs }) {
-      if (!result || !knobs) return;
-      rows = knobs.rows;
-      each(body, rows, ({ children: [name, to, longest, atOnce] }, knob) => {
-        const { longest_request_tokens: tokens, max_concurrency_for_workload: held } = knob;
-        const [figure, gain] = longest.children;
-        const flag = nameOf(knob.field);
-        const where = `knobs.${knob.field}.`;
-        setText(name, flag);
-        setText(to.firstChild, knob.label);
-        set(to.firstChild, { "aria-label": `Apply ${flag} ${knob.label}` });
-        setFigure(figure, `${where}longest_request_tokens`, tokens, tokens ? count(tokens) : "");
-        const [text, tone] = gainOf(knob, result);
-        setText(gain, text);
-        set(gain, { class: tone });
-        const atOnceText = held === null ? "–" : concurrency(held);
-        setFigure(atOnce.firstChild, `${where}max_concurrency_for_workload`, held, atOnceText);
+  return ({ result, knobs }) => {
+    rows = knobs.rows;
+    each(body, rows, (row, knob) => {
+      const { field, longest_request_tokens: tokens, max_concurrency_for_workload: held } = knob;
+      const [gain, tone] = gainOf(knob, result);
+      const name = nameOf(field);
+      const label = knob.label.replace(/\d{4,}/, (digits) => count(Number(digits)));
+      const atOnce = held === null ? "–" : concurrency(held);
+      fill(row, {
+        name,
+        label,
+        gain,
+        longest: [`knobs.${field}.longest_request_tokens`, tokens, tokens ? count(tokens) : ""],
+        atOnce: [`knobs.${field}.max_concurrency_for_workload`, held, atOnce],
       });
-    },
+      set(find(row, "button"), { "aria-label": `Apply ${name} ${label}` });
+      set(find(row, "span"), { class: tone });
+    });
   };
 };
 
@@ -46,11 +42,11 @@ const nameOf = (field) =>
 function gainOf({ verdict, longest_request_tokens: tokens }, result) {
   const { longest_request_tokens: before, model_limit_tokens: limit } = result;
   if (verdict === "refused" || verdict === "does_not_fit") {
-    return [VERDICTS[verdict].toLowerCase(), "down"];
+    return [phrase(verdict).toLowerCase(), "bad"];
   }
   if (!tokens || !before || tokens === before) return ["", ""];
   return [
     tokens === limit ? "card limit" : times(tokens / before),
-    tokens > before ? "up" : "down",
+    tokens > before ? "good" : "bad",
   ];
 }

@@ -1,6 +1,6 @@
 // @ts-check
 
-import { all, each, find, on, set, setText, show } from "../dom.js";
+import { all, each, fill, find, on, set, setText, show } from "../dom.js";
 import { parameters } from "../format.js";
 import { isHubId } from "../hub.js";
 
@@ -17,9 +17,9 @@ export const nameIn = (config) => /"_name_or_path"\s*:\s*"([^"\\]+)"/.exec(Strin
 export function createModels(form, catalogue, change, fetchModel, openConfig) {
   const input = find(form, "[name=model]");
   const shown = input.nextElementSibling;
-  const [popup, list, fetcher, said] = all(
+  const [popup, none, list, fetcher, said] = all(
     form,
-    "#model-popup, #model-list, #hub-fetch, #hub-said",
+    "#model-popup, #no-model, #model-list, #hub-fetch, #hub-said",
   );
   /** @type {CatalogueModel[]} */
   let found = [];
@@ -35,14 +35,23 @@ export function createModels(form, catalogue, change, fetchModel, openConfig) {
     const { offsetTop, offsetHeight } = input.parentElement;
     popup.style.insetBlockStart = `${offsetTop + offsetHeight + 8}px`;
     const text = String(input.value === settled ? "" : input.value.trim());
+    let near = text;
+    // What matches nothing is cut from its end until it does.
+    for (found = matches(near); near && !found.length; found = matches(near))
+      near = near.slice(0, -1);
+    show(none, near !== text);
+    activate(near !== text ? -1 : text ? 0 : found.findIndex(({ name }) => name === settled));
+    show(fetcher, isHubId(text));
+    for (const named of [none, fetcher]) setText(find(named, "b"), text);
+  }
+
+  /** @param {string} text */
+  function matches(text) {
     const words = text.toLowerCase().split(/[\s/]+/);
-    found = catalogue.filter((model) => {
+    return catalogue.filter((model) => {
       const where = Object.values(model).join(" ").toLowerCase();
       return words.every((word) => where.includes(word));
     });
-    activate(text ? 0 : found.findIndex(({ name }) => name === settled));
-    show(fetcher, isHubId(text));
-    setText(find(fetcher, "b"), text);
   }
 
   /** @param {number} index */
@@ -50,12 +59,10 @@ export function createModels(form, catalogue, change, fetchModel, openConfig) {
     active = index;
     each(list, found, (item, model, at) => {
       set(item, { id: `model-${at}`, "aria-selected": at === active });
-      setText(item.children[0], model.name);
-      setText(item.children[1], parameters(model.num_parameters));
-      setText(item.children[2], model.summary);
+      fill(item, { ...model, size: parameters(model.num_parameters) });
     });
     set(input, { "aria-activedescendant": found[active] ? `model-${active}` : null });
-    list.children[active]?.scrollIntoView({ block: "nearest" });
+    list.children[Math.max(active, 0)]?.scrollIntoView({ block: "nearest" });
   }
 
   /** @param {string} id */
@@ -64,15 +71,20 @@ export function createModels(form, catalogue, change, fetchModel, openConfig) {
     change({ model: id }, "commit");
   }
 
-  /** Take what was typed: a model by any of its names, or else just the words, for the core to answer. */
+  /** Take what was typed, if it is a model by any of its names. */
   function take() {
-    const typed = input.value.trim();
-    if (!typed || typed === settled) return;
-    const folded = typed.toLowerCase();
+    const folded = input.value.trim().toLowerCase();
     const match = catalogue.find(({ id, name, hf_id }) =>
       [id, name, hf_id].some((word) => word.toLowerCase() === folded),
     );
-    choose(match?.id ?? typed);
+    if (match && input.value !== settled) choose(match.id);
+    else restore();
+  }
+
+  function restore() {
+    open(false);
+    input.value = settled;
+    setText(shown, settled);
   }
 
   /** @type {Record<string, () => void>} */
@@ -82,14 +94,11 @@ export function createModels(form, catalogue, change, fetchModel, openConfig) {
     Enter() {
       const model = found[active];
       if (model) choose(model.id);
-      else if (fetcher.hidden) take();
-      else fetcher.focus();
+      else if (!fetcher.hidden) fetcher.focus();
     },
     Escape() {
-      input.value = settled;
-      setText(shown, settled);
+      restore();
       input.focus();
-      open(false);
     },
   };
 
@@ -128,7 +137,6 @@ export function createModels(form, catalogue, change, fetchModel, openConfig) {
   on(form, "focusout", ({ target, relatedTarget }) => {
     const isOurs = (/** @type {any} */ node) => node === input || popup.contains(node);
     if (!isOurs(target) || isOurs(relatedTarget) || !document.hasFocus()) return;
-    open(false);
     take();
   });
   on(fetcher, "click", async () => {
@@ -144,17 +152,15 @@ export function createModels(form, catalogue, change, fetchModel, openConfig) {
     openConfig();
   });
 
-  return {
-    element: input,
-    /** @param {View} view */
-    update({ flat, result, standing }) {
-      const known = catalogue.find(({ id }) => id === flat.model)?.name;
-      const read =
-        nameIn(flat.config) ?? (standing === "current" ? result?.model_name : "config.json");
-      settled = String("config" in flat ? read : (known ?? flat.model ?? ""));
-      if (!popup.hidden) return;
-      if (input.value !== settled) input.value = settled;
-      setText(shown, settled);
-    },
+  /** @param {View} view */
+  return ({ flat, result, standing }) => {
+    const known = catalogue.find(({ id }) => id === flat.model)?.name;
+    const [name, size] = [result.model_name, parameters(Number(result.num_parameters))];
+    const read =
+      nameIn(flat.config) ?? (standing === "current" ? `${name}, ${size}` : "config.json");
+    settled = String("config" in flat ? read : (known ?? flat.model ?? ""));
+    if (!popup.hidden) return;
+    if (input.value !== settled) input.value = settled;
+    setText(shown, settled);
   };
 }

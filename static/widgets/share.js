@@ -1,6 +1,6 @@
 // @ts-check
 
-import { all, on, setText } from "../dom.js";
+import { all, on, phrase, setText } from "../dom.js";
 
 /** @param {ParentNode} root @param {View} view @param {(said: string) => void} announce */
 export function createShare(root, view, announce) {
@@ -9,7 +9,6 @@ export function createShare(root, view, announce) {
     on(button, "click", async () => {
       const { flat, result } = view;
       const { share } = button.dataset;
-      if (!result) return;
       if (share === "json") download({ request: flat, result });
       else
         await copy(
@@ -44,18 +43,34 @@ async function copy(text) {
   }
 }
 
+/** What a node says, on one line; what stands on lines of its own is told apart. @param {Element} node */
+const line = ({ childNodes }) => {
+  const texts = [...childNodes].map((/** @type {any} */ part) =>
+    part.hidden ? "" : part.textContent,
+  );
+  return texts
+    .join("")
+    .trim()
+    .split(/\s*\n\s*/)
+    .filter(Boolean)
+    .join("; ");
+};
+
 /** @param {ParentNode} root @param {Result} result @param {string} address */
 export function toMarkdown(root, result, address) {
   const { model_name, num_accelerators, chosen } = result;
-  const cells = all(root, ".verdict > div").map(({ children }) =>
-    [...children].slice(0, 3).map((cell) => cell.textContent.replace(/\s+/g, " ").trim()),
+  const lines = (/** @type {string} */ selector) => all(root, selector).map(line);
+  const rows = all(root, ".verdict > div").map(({ children }) =>
+    [...children].slice(0, 3).map(line).join(" | "),
   );
-  const rows = [["figure", "value", "note"], ["---", "---", "---"], ...cells];
   return [
     `**${model_name}** on ${num_accelerators} × ${chosen.accelerator}, vLLM ${chosen.engine_version}`,
     "",
-    ...rows.map((row) => `| ${row.join(" | ")} |`),
+    ...["figure | value | note", "--- | --- | ---", ...rows].map((row) => `| ${row} |`),
     ...result.refusals.map(({ message }) => `\n    ${message.replaceAll("\n", "\n    ")}`),
-    `\n[Napkin](${address})`,
+    "",
+    ...lines("#verdict .cures button").map((cure) => `- ${cure}`),
+    `\n${phrase("parts")}: ${lines(".legend > :not([hidden])").join("; ")}.`,
+    `\n${phrase("basis")}\n\n[Napkin](${address})`,
   ].join("\n");
 }

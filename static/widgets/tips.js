@@ -3,34 +3,45 @@
 import { on, setText, show } from "../dom.js";
 
 const GAP = 8;
+const PATIENCE_MILLISECONDS = 500;
 
 /** @param {HTMLElement} tip */
 export function createTips(tip) {
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+
   /** @param {any} target @returns {boolean} whether there was something to say */
   function open(target) {
     const holder = target?.closest?.("[data-term], .pick, label");
     const named = holder?.matches("[data-term]") ? holder : holder?.querySelector("[data-term]");
     const text = document.getElementById(`term-${named?.dataset.term}`)?.textContent;
-    show(tip, Boolean(text));
+    show(tip, !!text);
     if (!text) return false;
     setText(tip, text);
-    const { left, top, bottom } = holder.getBoundingClientRect();
+    const { left } = holder.getBoundingClientRect();
+    // A whole sentence stays readable.
+    const { top, bottom } = (holder.closest(".lines") ?? holder).getBoundingClientRect();
     const { offsetWidth: width, offsetHeight: height } = tip;
-    const y = top - height - GAP > 0 ? top - height - GAP : bottom + GAP;
+    const y = bottom + GAP + height < innerHeight ? bottom + GAP : top - height - GAP;
     const x = Math.max(GAP, Math.min(left, innerWidth - width - GAP));
     Object.assign(tip.style, { left: `${x}px`, top: `${y}px` });
     return true;
   }
-  const hide = () => show(tip, false);
+  function hide() {
+    clearTimeout(timer);
+    show(tip, false);
+  }
+  /** @param {any} event */
+  function openSoon({ target }) {
+    if (target === tip) return;
+    clearTimeout(timer);
+    // What the pointer is on goes first; where it says nothing, what has the focus stays explained.
+    timer = setTimeout(() => open(target) || open(document.activeElement), PATIENCE_MILLISECONDS);
+  }
 
-  // What the pointer is on goes first; where it says nothing, what has the focus stays explained.
-  on(document, "pointerover", ({ target }) => {
-    if (target !== tip && !open(target)) open(document.activeElement);
-  });
-  on(document, "focusin", ({ target }) => open(target));
+  on(document, "pointerover", openSoon);
+  on(document, "focusin", openSoon);
   on(document, "focusout", hide);
   on(document, "scroll", hide);
-  on(document, "keydown", ({ key }) => {
-    if (key === "Escape") hide();
-  });
+  on(document, "keydown", ({ key }) => key === "Escape" && hide());
 }

@@ -66,8 +66,8 @@ def test_a_pasted_log_stands_beside_the_prediction(page: Page) -> None:
     ):
         expect_figure(page, f"{name}.measured", round(gib * GIB))
     table = page.get_by_role("table").filter(has_text="off by")
-    expect(table.get_by_role("row", name="weights")).to_contain_text("65.74 GiB")
-    expect(table.get_by_role("row", name="CUDA graphs")).to_contain_text(" to ")
+    expect(table.get_by_role("row", name="weights, GiB")).to_contain_text("65.74")
+    expect(table.get_by_role("row", name="CUDA graphs, GiB 0")).to_contain_text(" to ")
 
 
 def test_what_was_measured_moves_the_bars(page: Page) -> None:
@@ -100,8 +100,17 @@ def test_an_error_is_explained_with_cures_to_press(page: Page) -> None:
     open_check(page)
     control(page, "text").fill(DIVISIBILITY)
     expect(page.locator("#check")).to_contain_text("Each rank takes whole attention heads")
-    page.get_by_role("button", name="--tensor-parallel-size 4", exact=True).click()
+    page.locator("#check .cures").get_by_role("button", name="--tensor-parallel-size 4").click()
     expect(control(page, "tensor_parallel_size")).to_have_value("4")
+
+
+def test_a_text_that_says_nothing_is_told_so(page: Page) -> None:
+    """And nothing is offered that would do nothing."""
+    open_check(page)
+    control(page, "text").fill("hello world")
+    said(page, "Nothing recognised: paste a server’s start-up lines")
+    for name in ("Fill the scenario", "Use the measured figures"):
+        expect(page.get_by_role("button", name=name)).to_be_hidden()
 
 
 def test_one_panel_is_open_at_a_time_and_nothing_typed_is_lost(page: Page) -> None:
@@ -166,7 +175,8 @@ def test_what_to_watch_comes_with_rules_to_copy(page: Page) -> None:
     open_check(page)
     page.get_by_text("What the dashboard should settle at").click()
     series = page.get_by_role("table").filter(has_text="settles at")
-    expect(series.get_by_role("row", name="Running")).to_contain_text("4 requests")
+    expect(series.get_by_role("row", name="Running").get_by_role("cell").first).to_have_text("4")
+    page.get_by_text("Alerts, as a Prometheus rule file").click()
     page.get_by_role("button", name="Copy the rules").click()
     expect(page.get_by_role("button", name="Done")).to_be_visible()
     copied = page.evaluate("() => navigator.clipboard.readText()")
@@ -183,8 +193,11 @@ def test_axe_finds_nothing_in_the_open_panel(
     ).new_page()
     open_check(page)
     assert findings(page) == []
+    page.get_by_text("What the dashboard should settle at").click()
+    page.get_by_text("Alerts, as a Prometheus rule file").click()
+    assert findings(page) == []
     control(page, "text").fill(LOG + DIVISIBILITY)
     said(page, "recognised")
-    page.get_by_text("What the dashboard should settle at").click()
+    expect(page.get_by_text("What the dashboard should settle at")).to_be_hidden()
     assert findings(page) == []
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 390

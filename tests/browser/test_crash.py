@@ -134,12 +134,3 @@ def test_a_core_that_crashes_again_at_once_is_given_up(core_page: Callable[..., 
     wait_for_core(page, "failed")
     answer = page.evaluate("() => window.core.ask({ ask: 'catalogue' })")
     assert answer["failure"]["reason"] == "core_crashed"
-
-
-def test_closing_settles_what_waits(core_page: Callable[..., Page]) -> None:
-    """A page that lets its core go leaves no promise behind."""
-    answers = core_page().evaluate(
-        "() => { const asked = Promise.all([window.core.ask({ ask: 'catalogue' }),"
-        " window.core.ask({ ask: 'model' })]); window.core.dispose(); return asked; }"
-    )
-    assert [answer["failure"]["reason"] for answer in answers] == ["core_crashed"] * 2

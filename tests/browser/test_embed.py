@@ -29,6 +29,31 @@ def test_it_fits_an_articles_column(page: Page) -> None:
     assert size[1] <= 340
 
 
+def test_a_refusal_gives_its_reason_and_still_fits(page: Page) -> None:
+    """The length that is too much is in no control of the compact form."""
+    page.set_viewport_size({"width": 560, "height": 340})
+    open_page(page, "?embed=1&max_model_len=")
+    reason = page.locator(".reason.embed-only")
+    expect(reason).to_contain_text("At 131,072 tokens one request needs 20.00 GiB of KV")
+    assert page.evaluate("() => document.body.scrollHeight") <= 340
+    open_page(page, "?embed=1&tensor_parallel_size=3")
+    expect(reason).to_contain_text("must be divisible by tensor parallel size")
+
+
+def test_a_label_that_does_not_fit_its_part_is_not_seen(page: Page) -> None:
+    """It would stand on its neighbours."""
+    label = page.locator(".bar .KV p").first
+    seen = """(label) => {
+      const range = document.createRange();
+      range.selectNodeContents(label);
+      return range.getBoundingClientRect().top < label.getBoundingClientRect().bottom;
+    }"""
+    open_page(page)
+    assert label.evaluate(seen)
+    open_page(page, "?embed=1")
+    assert not label.evaluate(seen)
+
+
 def test_full_screen_opens_the_same_scenario_in_a_tab_of_its_own(
     new_context: Callable[..., BrowserContext], base_url: str
 ) -> None:

@@ -82,8 +82,11 @@ def test_a_refusal_shows_the_engines_words_and_a_cure_that_works(page: Page) -> 
     error = page.locator(".error")
     expect(error).to_contain_text("To serve at least one request with the model's max seq len")
     expect(page.locator("#reason")).to_contain_text("131,072 tokens one request needs 20.00 GiB")
-    page.locator(".cures button").first.click()
+    cure = page.locator(".cures button").first
+    cure.focus()
+    page.keyboard.press("Enter")
     expect_figure(page, "verdict", "tight")
+    expect(page.locator("#verdict")).to_be_focused()
     expect(error).to_have_count(0)
     assert re.search(r"max_model_len=\d+", page.url)
 
@@ -110,7 +113,7 @@ def test_what_cannot_be_read_is_said_beside_its_control_and_kept(ready_page: Pag
         expect(failure).to_contain_text("tensor_parallel_size")
         expect(field).to_have_attribute("aria-invalid", "true")
         expect(field).to_have_value(typed)
-        assert ready_page.locator(".pick:has([name=tensor_parallel_size]) + #failure").count() == 1
+        assert ready_page.locator(".sentence + #failure").count() == 1
         expect(ready_page.locator(".notice")).to_contain_text("before the last change")
         expect_figure(ready_page, "num_accelerators", 2)
         expect_figure(ready_page, "kv_cache_bytes_per_token_per_rank", 160 * KIB)
@@ -151,7 +154,9 @@ def test_more_kv_heads_double_what_a_token_takes_and_can_be_taken_back(ready_pag
     ready_page.get_by_label("×2 num_key_value_heads").click()
     expect_figure(ready_page, "kv_cache_bytes_per_token_per_rank", 640 * KIB)
     expect(ready_page.locator("label.changed")).to_have_count(1)
-    expect(ready_page.locator("#more > summary")).to_contain_text("1 changed")
+    summary = ready_page.locator("#more > summary")
+    expect(summary).to_contain_text("1 changed")
+    expect(summary).to_have_attribute("title", "num_key_value_heads")
     ready_page.get_by_label("reset num_key_value_heads").click()
     expect_figure(ready_page, "kv_cache_bytes_per_token_per_rank", 160 * KIB)
     expect_search(ready_page, "")
@@ -184,16 +189,50 @@ def test_a_gpu_that_is_in_no_list_is_given_by_its_memory(ready_page: Page) -> No
     memory.fill("100")
     memory.press("Tab")
     expect_figure(ready_page, "total_bytes", 100 * GIB)
-    expect(control(ready_page, "accelerator").locator("+ .shown")).to_have_text("another GPU")
+    expect(control(ready_page, "accelerator").locator("+ .shown")).to_have_text("100 GiB GPU")
     control(ready_page, "accelerator").select_option("h100-sxm-80gb")
     expect_search(ready_page, "?accelerator=h100-sxm-80gb")
 
 
-def test_an_accelerator_that_is_not_sized_says_so_beside_its_control(ready_page: Page) -> None:
+def test_an_accelerator_that_is_not_sized_cannot_be_chosen_and_a_link_says_why(page: Page) -> None:
     """A TPU is a failure with a reason, never a number."""
-    control(ready_page, "accelerator").select_option(label="TPU v5e (not sized yet)")
-    expect(ready_page.locator("#failure")).to_be_visible()
-    expect(control(ready_page, "accelerator")).to_have_attribute("aria-invalid", "true")
+    open_page(page, "?accelerator=tpu-v5e")
+    expect(page.locator("#failure")).to_be_visible()
+    expect(control(page, "accelerator")).to_have_attribute("aria-invalid", "true")
+    option = page.locator("option[value=tpu-v5e]")
+    expect(option).to_be_disabled()
+    expect(option).to_have_text("TPU v5e (not sized yet)")
+
+
+def test_a_name_that_matches_nothing_is_answered_with_the_nearest_and_goes_nowhere(
+    ready_page: Page,
+) -> None:
+    """Neither into the scenario nor into the history."""
+    field = control(ready_page, "model")
+    field.click()
+    field.fill("qwen3-33b")
+    expect(ready_page.locator("#no-model")).to_contain_text("No model matches “qwen3-33b”")
+    expect(ready_page.locator("#model-list li").first).to_contain_text("Qwen3")
+    ready_page.keyboard.press("Enter")
+    ready_page.keyboard.press("Tab")
+    ready_page.locator("h1").click()
+    expect(ready_page.locator("#model-popup")).to_be_hidden()
+    expect(field).to_have_value("Llama-3.3-70B-Instruct")
+    expect_search(ready_page, "")
+    field.click()
+    field.fill("zzz")
+    expect(ready_page.locator("#no-model")).to_be_visible()
+    expect(ready_page.locator("#model-list li").first).to_be_visible()
+
+
+def test_one_press_goes_back_to_where_the_page_began(page: Page) -> None:
+    """As one step of the history."""
+    open_page(page, "?tensor_parallel_size=4&concurrency=9")
+    page.get_by_role("link", name="Reset").click()
+    expect_search(page, "")
+    expect(control(page, "tensor_parallel_size")).to_have_value("2")
+    page.go_back()
+    expect(control(page, "tensor_parallel_size")).to_have_value("4")
 
 
 def test_a_switch_goes_into_the_link_only_when_it_is_moved(ready_page: Page) -> None:

@@ -28,6 +28,7 @@ export const RESULT = {
   notes: [],
   model_name: "A-Model",
   model_limit_tokens: 131_072,
+  num_parameters: 7e9,
   architecture: { num_hidden_layers: 80, num_key_value_heads: 8, tie_word_embeddings: false },
   chosen: {
     gpu_memory_utilization: 0.9,

@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { parseHTML } from "linkedom";
 
-import { measure } from "../../static/format.js";
+import { amount, named } from "../../static/format.js";
 import { apply } from "../../static/state.js";
 import { createCheck, summary, thin } from "../../static/widgets/check.js";
 
@@ -38,6 +38,7 @@ const RUN = {
       unit: "bytes",
       because: "Because.",
       bounds: [4 * GIB, 7 * GIB],
+      inside: true,
     },
     {
       figure: "kv_cache_size_tokens",
@@ -47,6 +48,7 @@ const RUN = {
       unit: "tokens",
       because: "<b>Nothing</b> to hold it against.",
       bounds: null,
+      inside: null,
     },
   ],
   contradictions: [{ message: "These exclude each other." }],
@@ -93,7 +95,7 @@ function open() {
   );
   /** @param {Flat} flat @param {string} [panel] */
   const show = (flat, panel = "check") =>
-    check.update(/** @type {any} */ ({ flat, page: { embed: false, panel } }));
+    check(/** @type {any} */ ({ flat, page: { embed: false, panel } }));
   const settle = () => new Promise((done) => setTimeout(done, 20));
   /** @param {string} text */
   const type = async (text) => {
@@ -173,12 +175,11 @@ test("a run stands beside its prediction, with raw values, ranges and reasons", 
   await type("5 GiB");
   const [pool, tokens] = root.querySelector("tbody").children;
   const cells = [...pool.children].map((cell) => cell.textContent.trim());
-  assert.deepEqual(
-    ["KV cache", "5.00 GiB 4.00 GiB to 7.00 GiB", "6.00 GiB", "1.00 GiB", "Because."],
-    cells,
-  );
+  assert.deepEqual(["KV cache, GiB", "5.00 4.00 to 7.00", "6.00", "1.00", "Because."], cells);
   const data = pool.querySelector("[data-figure='available_kv_cache_bytes.measured']");
   assert.equal(String(6 * GIB), data.getAttribute("value"));
+  const tones = [pool, tokens].map((row) => row.children[3].firstChild.className);
+  assert.deepEqual(["good", ""], tones);
   assert.equal("–", tokens.children[1].textContent.trim());
   assert.equal(RUN.rows[1]?.because, tokens.children[4].textContent);
 });
@@ -194,8 +195,9 @@ test("a line says what was recognised, and nothing where there is no text", asyn
     "9 lines recognised · vLLM 0.33.0 · TP 2 · read here, sent nowhere",
     said.textContent,
   );
-  const bare = summary(/** @type {any} */ (EMPTY));
-  assert.equal("0 lines recognised · read here, sent nowhere", bare);
+  assert.match(summary(/** @type {any} */ (EMPTY)), /^Nothing recognised: paste/);
+  const one = { ...RUN, recognised: { ...RUN.recognised, num_lines_read: 1 } };
+  assert.match(summary(/** @type {any} */ (one)), /^1 line recognised · /);
 });
 
 test("an error is explained, and only a cure within the scenario can be pressed", async () => {
@@ -221,6 +223,19 @@ test("the run fills the scenario, or lends it its figures", async () => {
   assert.deepEqual([RUN.request, { ...RUN.request, measured }], changed);
 });
 
+test("what would do nothing is not offered, and nothing settles in a run that failed", async () => {
+  const { root, show, settle, type } = open();
+  const hidden = () =>
+    ["[data-act=fill]", "[data-act=adopt]", ".watch"].map(
+      (part) => root.querySelector(part).hidden,
+    );
+  show({});
+  await settle();
+  assert.deepEqual([true, true, false], hidden());
+  await type("5 GiB");
+  assert.deepEqual([false, false, true], hidden());
+});
+
 test("figures of another run do not stay among those of this one", () => {
   const flat = {
     "measured.available_kv_cache_bytes": 5,
@@ -238,7 +253,7 @@ test("what to watch is there without any run", async () => {
   show({});
   await settle();
   const row = root.querySelector("details tbody").children[0];
-  assert.equal("4 requests", row.children[1].textContent);
+  assert.equal("4", row.children[1].textContent);
   assert.equal("–", row.children[2].textContent);
   assert.equal(WATCH.rules, root.querySelector("#rules").textContent);
 });
@@ -250,9 +265,17 @@ test("every unit of the core has its writing", () => {
     [-0.25 * GIB, "bytes"],
     [36_896, "tokens"],
     [0, "per_second"],
-  ].map(([value, unit]) => measure(Number(value), String(unit)));
+    [1, "requests"],
+  ].map(([value, unit]) => [amount(Number(value), String(unit)), named("N", String(unit))]);
   assert.deepEqual(
-    ["4.48 requests", "68.6 %", "-0.25 GiB", "36,896 tokens", "0 per second"],
+    [
+      ["4.48", "N"],
+      ["68.6 %", "N"],
+      ["-0.25", "N, GiB"],
+      ["36,896", "N"],
+      ["0", "N per second"],
+      ["1", "N"],
+    ],
     written,
   );
 });

@@ -11,6 +11,15 @@ import { answers, RESULT, STAGE } from "./answers.js";
 
 const INDEX = readFileSync(new URL("../../index.html", import.meta.url), "utf8");
 const GIB = 2 ** 30;
+/** @type {Remedy} */
+const REMEDY = {
+  label: "TP 4",
+  changes: { tensor_parallel_size: 4 },
+  verdict: "fits",
+  longest_request_tokens: 131_072,
+  max_concurrency_for_workload: 2,
+  num_accelerators: 4,
+};
 
 /** @param {FirstAnswers} [given] @returns {any} the document */
 const draw = (given = answers()) => parseHTML(prerender(INDEX, given)).document;
@@ -60,9 +69,10 @@ test("the sentence shows the scenario, and the engine's own choice where nothing
   assert.equal("vLLM 0.33", shown("engine_version"));
 });
 
-test("an accelerator that cannot be sized can be chosen, and says so", () => {
+test("an accelerator that cannot be sized cannot be chosen, and says so", () => {
   const option = draw().querySelector("option[value=a-tpu]");
   assert.match(option.textContent, /not sized yet/);
+  assert.ok(option.hasAttribute("disabled"));
 });
 
 test("the examples are links that differ from the first scenario only where they do", () => {
@@ -132,16 +142,8 @@ test("the estimate's bounds are a soft edge where the KV pool begins", () => {
 });
 
 test("a refusal shows the engine's words and a button for each cure", () => {
-  const remedy = {
-    label: "TP 4",
-    changes: { tensor_parallel_size: 4 },
-    verdict: /** @type {const} */ ("fits"),
-    longest_request_tokens: 131_072,
-    max_concurrency_for_workload: 2,
-    num_accelerators: 4,
-  };
-  const shorter = { ...remedy, label: "--max-model-len 9", changes: { max_model_len: 9 } };
-  const short = { ...remedy, label: "fp8 KV", verdict: /** @type {const} */ ("refused") };
+  const shorter = { ...REMEDY, label: "--max-model-len 9", changes: { max_model_len: 9 } };
+  const short = { ...REMEDY, label: "fp8 KV", verdict: /** @type {const} */ ("refused") };
   const document = drawResult({
     verdict: "refused",
     reason: { kind: "kv_cache_too_small" },
@@ -150,7 +152,7 @@ test("a refusal shows the engine's words and a button for each cure", () => {
         kind: "kv_cache_too_small",
         message: "ValueError: <b>no</b>",
         choices: [],
-        remedies: [remedy, shorter, short],
+        remedies: [REMEDY, shorter, short],
       },
     ],
   });
@@ -209,6 +211,11 @@ test("the point of the frontier is a slider with its value in words", () => {
   assert.equal("40.9 requests at 4,000", point.getAttribute("aria-valuetext"));
 });
 
+test("what the page needs of the catalogue is in it", () => {
+  const kept = JSON.parse(draw().querySelector("#first-answers").textContent);
+  assert.deepEqual(["models", "voids"], Object.keys(kept.catalogue.result));
+});
+
 test("the answers are in the page, and no text in them can end their block", () => {
   const document = draw(answers({ model_name: "</script><script>alert(1)</script>" }));
   const kept = JSON.parse(document.querySelector("#first-answers").textContent);
@@ -226,14 +233,19 @@ test("drawing again from the drawn page changes nothing", () => {
 
 test("Markdown has the verdict's figures, the engine's words and the link", () => {
   const message = "ValueError: a|b\nc";
-  const refused = { refusals: [{ kind: "k", message, choices: [], remedies: [] }] };
+  const refused = { refusals: [{ kind: "k", message, choices: [], remedies: [REMEDY] }] };
   const text = toMarkdown(
     drawResult(refused),
     { ...RESULT, ...refused },
     "https://example.org/?x=1",
   );
   assert.match(text, /\| Longest single request \| 100,000 tokens \|/);
-  assert.match(text, /\n {4}ValueError: a\|b\n {4}c\n/);
+  assert.match(text, /\| 96,000 to 104,000 by estimate; model card says 131,072 \|/);
+  assert.match(text, /\n {4}ValueError: a\|b\n {4}c\n\n- TP 4 holds 131,072 tokens, 2.0 at once/);
+  assert.match(
+    text,
+    /each GPU: weights 60.00; CUDA graphs 2.00 \(1.00 to 3.00\); activations 2.00;/,
+  );
   assert.match(text, /\[Napkin\]\(https:\/\/example.org\/\?x=1\)$/);
 });
 
