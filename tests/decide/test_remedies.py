@@ -1,11 +1,50 @@
 """What cures a refusal, and what is said where nothing does."""
 
+import json
 from typing import Any, get_args
 
 import pytest
 
+from pycore.bridge import answer
 from pycore.engine.refusals.refusal import RefusalKind
-from tests.decide.asking import R1
+
+R1 = {
+    "model": "llama-3.3-70b-instruct",
+    "accelerator": "a100-pcie-80gb",
+    "tensor_parallel_size": 2,
+    "max_model_len": 32768,
+}
+REFUSED: dict[str, dict[str, Any]] = {
+    "too few GPUs": {"tensor_parallel_size": 1},
+    "a longest request that does not fit": {"max_model_len": 131072},
+    "heads and widths": {"tensor_parallel_size": 3},
+    "a length above the model's": {"max_model_len": 1 << 20},
+    "a node": {"tensor_parallel_size": 8, "accelerators_per_node": 4},
+    "no windows to share": {"tensor_parallel_size": 8, "decode_context_parallel_size": 3},
+    "more stages than layers": {"pipeline_parallel_size": 96},
+    "a short step": {"max_num_batched_tokens": 64, "max_num_seqs": 128},
+    "another process": {"accelerator_free_bytes": 72 << 30, "max_model_len": 4096},
+    "an old GPU": {
+        "model": "llama-3.1-8b-instruct",
+        "accelerator": "t4",
+        "tensor_parallel_size": 4,
+        "max_model_len": 4096,
+        "dtype": "bfloat16",
+    },
+    "a cache of the other half precision": {"kv_cache_dtype": "float16"},
+    "a checkpoint that nothing says how to read": {"quantization": "awq"},
+    "no experts": {"enable_expert_parallel": True},
+    "a form that is not computed in float32": {
+        "quantization_config": {"quant_method": "awq", "bits": 4, "group_size": 128},
+        "dtype": "float32",
+    },
+}
+
+
+def size(request: dict[str, Any]) -> dict[str, Any]:
+    """The result of one request."""
+    found: dict[str, Any] = json.loads(answer(json.dumps(request)))["result"]
+    return found
 
 
 @pytest.mark.parametrize("change", REFUSED.values(), ids=REFUSED)
