@@ -46,6 +46,8 @@ class FullAttention:
     """No keys and values at all, in weights either: an earlier layer's are read (Gemma 4)."""
     block_indexer: BlockIndexer | None = None
     """Reads chosen blocks alone, but keeps all tokens, and a small key for each."""
+    keeps_model_dtype: bool = False
+    """The class tells its cache of no other type, whatever ``--kv-cache-dtype`` says (Falcon)."""
     gate_heads: bool = False
     """A gate for each head, from a linear of its own (Step 3.5)."""
 

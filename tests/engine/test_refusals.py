@@ -147,3 +147,32 @@ def test_query_heads_come_in_equal_groups() -> None:
     found = refusals("llama-3.3-70b-instruct", num_key_value_heads=7, max_model_len=8192)
     assert ("indivisible_kv_heads", message) in found
     assert not refusals("llama-3.3-70b-instruct", tensor_parallel_size=4, max_model_len=8192)
+
+
+def test_falcon_keeps_its_own_type_in_the_cache() -> None:
+    """Its class tells the attention of no cache, so ``--kv-cache-dtype`` changes nothing.
+
+    Source: vLLM 0.33.0, model_executor/models/falcon.py, asked for these builds.
+    """
+    config = {
+        "architectures": ["FalconForCausalLM"],
+        "model_type": "falcon",
+        "hidden_size": 8192,
+        "num_attention_heads": 128,
+        "num_kv_heads": 8,
+        "num_hidden_layers": 60,
+        "new_decoder_architecture": True,
+        "vocab_size": 65024,
+        "torch_dtype": "bfloat16",
+    }
+    request = {"config": config, "accelerator": "b200-sxm", "kv_cache_dtype": "fp8"}
+    result = json.loads(answer(json.dumps(request)))["result"]
+    assert result["kv_cache_bytes_per_block"] == 1966080
+
+
+def test_what_quantises_nothing_asks_for_no_gpu() -> None:
+    """nvfp4_per_token is of experts: a dense model starts with it on H100. Source: vLLM 0.33.0."""
+    asked: dict[str, Any] = {"quantization": "nvfp4_per_token", "max_model_len": 8192}
+    assert not refusals("llama-3.1-8b-instruct", **asked)
+    (found,) = refusals("qwen3-30b-a3b", **asked)
+    assert found[0] == "quantisation_not_on_accelerator"

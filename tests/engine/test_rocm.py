@@ -108,7 +108,7 @@ def test_of_a_gpu_of_ones_own_the_rest_is_an_h100s_and_a_note_says_so() -> None:
 
 def test_a_gpu_of_ones_own_is_not_refused_for_its_age() -> None:
     """Its generation is assumed: what a Hopper is too old for, it may well run."""
-    asked = {"model": "qwen3-0.6b", "quantization": "nvfp4_per_token"}
+    asked = {"model": "qwen3-30b-a3b", "quantization": "nvfp4_per_token"}
     refused = [one.kind for one in sized(**asked, accelerator="h100-sxm-80gb").refusals]
     assert refused == ["quantisation_not_on_accelerator"]
     assert not sized(**asked, accelerator_total_bytes=85_028_503_552).refusals

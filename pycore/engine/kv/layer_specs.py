@@ -28,6 +28,7 @@ from pycore.engine.kv.hybrid_blocks import align_hybrid_block_size, mixed_precis
 from pycore.engine.kv.layers import LayerSpecs
 from pycore.engine.kv.mixer_specs import (
     GDN_CHECKPOINT_ALIGNMENT,
+    attention_of,
     bytes_per_token,
     leaves_checkpoints,
     needs_of,
@@ -108,7 +109,8 @@ def counted(
     if settings.kv_cache_dtype in TURBOQUANT_BITS and not any(map(recurrent_of, mixers)):
         boundary = min(TURBOQUANT_BOUNDARY_LAYERS, len(mixers) // 2)
     if not boundary and mixers.count(mixers[0]) == len(mixers):
-        return [Run(mixers[0], tuple(layers_by_stage), settings.kv_cache_dtype)]
+        dtype = asked_of(mixers[0], settings.kv_cache_dtype)
+        return [Run(mixers[0], tuple(layers_by_stage), dtype)]
     counts: dict[tuple[int, bool], list[int]] = {}
     kinds: dict[int, AnyMixer] = {}
     layer = 0
@@ -123,6 +125,15 @@ def counted(
         Run(kinds[kind], tuple(count), "auto" if keeps_width else settings.kv_cache_dtype)
         for (kind, keeps_width), count in counts.items()
     ]
+
+
+def asked_of(mixer: AnyMixer, kv_cache_dtype: str) -> str:
+    """The cache's type that a mixer hears of.
+
+    Source: vLLM 0.33.0, model_executor/models/falcon.py, which hands no cache_config on.
+    """
+    attention = attention_of(mixer)
+    return "auto" if attention and attention.keeps_model_dtype else kv_cache_dtype
 
 
 def with_backends(runs: Sequence[Run], settings: CacheSettings) -> tuple[list[Run], list[Backend]]:

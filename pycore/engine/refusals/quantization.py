@@ -110,7 +110,11 @@ def too_old(quantization: Quantization, model: Model, accelerator: Accelerator) 
     major, minor = accelerator.compute_capability
     current = 10 * major + minor
     if current < quantization.lowest_capability:
-        return quantization.capability_refusal or (
+        if quantization.capability_refusal:
+            # Said by what it would quantise: of a dense model, nvfp4_per_token has nothing.
+            has_any = any(any(own.values()) for own in layer_forms(model, quantization))
+            return quantization.capability_refusal if has_any else None
+        return (
             f"The quantization method {quantization.method} is not supported for the current GPU. "
             f"Minimum capability: {quantization.lowest_capability}. Current capability: {current}."
         )

@@ -89,7 +89,7 @@ ONLINE: Final = {
     "mxfp8": online("mxfp8", MXFP8, MXFP8),
     "mxfp4": online("mxfp4", MXFP4, FILLED_MXFP4),
     "int8_per_channel_weight_only": online("int8_per_channel_weight_only", None, INT8_CHANNEL),
-    "experts_int8": online("experts_int8", None, INT8_CHANNEL),
+    "experts_int8": online("experts_int8", None, INT8_CHANNEL, 80),
     "nvfp4_per_token": online("nvfp4_per_token", None, NVFP4, 100, BLACKWELL_ONLY),
     "bitsandbytes": online("bitsandbytes", NF4, NF4),
 }

@@ -122,7 +122,8 @@ def read_falcon(reader: ConfigReader) -> Mixers:
         if reader.flag("multi_query", default=True):
             kv_heads = 1
         attention = replace(attention, num_key_value_heads=kv_heads)
-    return (attention,) * read_num_layers(reader)
+    rotates = not reader.flag("alibi", default=False)
+    return (replace(attention, keeps_model_dtype=rotates),) * read_num_layers(reader)
 
 
 def read_dbrx(reader: ConfigReader) -> Mixers:
