@@ -26,6 +26,8 @@ TEXT_TYPES: Final = {
     "qwen3_vl_moe": "qwen3_vl_moe_text",
     "qwen3_5": "qwen3_5_text",
     "qwen3_5_moe": "qwen3_5_moe_text",
+    "qwen2_5_omni_text": "qwen2_5_vl_text",
+    "qwen3_omni_moe_text": "qwen3_moe",
     "glm4v": "glm4v_text",
     "glm4v_moe": "glm4v_moe_text",
     "kimi_k2": "deepseek_v3",

@@ -26,6 +26,7 @@ COUNTS_EXPERTS: Final = frozenset(
         "Qwen2MoeForCausalLM",
         "Qwen3MoeForCausalLM",
         "Qwen3NextForCausalLM",
+        "Qwen3OmniMoeForConditionalGeneration",
         "Qwen3VLMoeForConditionalGeneration",
         "Qwen3_5MoeForCausalLM",
         "Qwen3_5MoeForConditionalGeneration",
