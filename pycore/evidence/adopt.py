@@ -22,6 +22,7 @@ NAMES: Final = {
 }
 # Terms that are printed with two decimals close no better than this.
 CLOSES: Final = GIB // 20
+SHOWN: Final = GIB // 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +77,9 @@ def adopt(
     closed = close(found, terms, scenario, predicted, graphs_in_budget=graphs_in_budget)
     if closed is None:
         return Adopted(replace(found, available_kv_cache_bytes=terms.available.value))
-    # Nothing set aside for CUDA graphs is what the printed terms themselves say.
+    # A term that two decimals do not show is nothing: the printed terms close without it.
     derived = (name for name in UNPRINTED if getattr(closed, name) != getattr(found, name))
-    return Adopted(closed, tuple(name for name in derived if getattr(closed, name)))
+    return Adopted(closed, tuple(name for name in derived if getattr(closed, name) >= SHOWN))
 
 
 def value(term: Term | None) -> int | None:

@@ -64,7 +64,9 @@ def assumed(found: Recognised, findings: Findings, asked: Scenario) -> str | Non
     missing = []
     if found.model_name is None and (asked.model or asked.config):
         missing.append("model")
-    if asked.accelerator and not {"accelerator", "accelerator_total_bytes"} & set(found.request):
+    # The size of its memory tells a GPU as well as its name.
+    told = findings.accelerator_names or findings.value("total_bytes") is not None
+    if asked.accelerator and not told:
         missing.append("GPU")
     if not missing:
         return None

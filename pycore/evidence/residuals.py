@@ -194,7 +194,7 @@ def pool(case: Case, expected: float, difference: float) -> str:
 def the_rest(change: float, unprinted: list[str]) -> str:
     """What is left of the difference, and whose it is."""
     if not unprinted:
-        return f"{gib_text(abs(change))} of it are not told by what is printed"
+        return f"{gib_text(abs(change))} of it is not told by what is printed"
     *others, last = unprinted
     names = f"{', '.join(others)} and {last}" if others else last
     return f"{more(change)} went to {names}, not printed"

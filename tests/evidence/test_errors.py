@@ -512,3 +512,12 @@ def test_r1s_errors_are_explained_in_their_order() -> None:
         "kv_cache_too_small",
     ]
     assert "nvidia.com/gpu: 2" in errors[0]["remedies"][0]["label"]
+
+
+def test_weights_that_do_not_load_need_smaller_ones_or_more_gpus() -> None:
+    """Neither the utilisation nor the cache has a part in it."""
+    line = (
+        "ERROR 07-01 12:00:00 [m.py:1] Failed to load model - not enough GPU memory. Try lowering"
+    )
+    fields = [set(remedy["changes"]) for remedy in first_error(line)["remedies"]]
+    assert fields == [{"quantization"}, {"tensor_parallel_size"}]

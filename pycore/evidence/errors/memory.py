@@ -7,7 +7,7 @@ from typing import Final
 
 from pycore.decide.knobs import Change, single
 from pycore.decide.remedies import length_changes
-from pycore.evidence.errors.out_of_memory import out_of_memory
+from pycore.evidence.errors.out_of_memory import changes_at, out_of_memory
 from pycore.evidence.errors.room import (
     fewer_sequences,
     fewer_tokens,
@@ -153,7 +153,7 @@ def weights_too_large(situation: Situation) -> Story:
     return Story(
         "The GPU ran out of memory while the weights were loaded.",
         predicted_budget(situation),
-        tuple(more_room(situation)),
+        tuple(changes_at(situation, "loading")),
     )
 
 
