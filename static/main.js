@@ -54,11 +54,12 @@ function drawLoading(change) {
 }
 
 function draw() {
+  /** @type {any} */
   const focused = document.activeElement;
   drawPage(view);
   drawModels(view);
   drawCheck(view);
-  if (focused !== document.activeElement) part("verdict").focus();
+  if (focused !== document.activeElement || focused?.hidden) part("verdict").focus();
   set(find(document, "#embed-foot a"), { href: addressOf(view.flat, { embed: false, panel: "" }) });
 }
 

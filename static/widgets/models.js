@@ -144,7 +144,7 @@ export function createModels(form, catalogue, change, fetchModel, openConfig) {
     const wrong = await fetchModel(find(fetcher, "b").textContent);
     set(said, { class: wrong ? "failure" : "hint" });
     setText(said, wrong);
-    // What was typed has become the scenario's model; it is not to be looked up once more.
+    // What was typed is the scenario's model now.
     if (!wrong) keys.Escape?.();
   });
   on(find(form, "#config-open"), "click", () => {

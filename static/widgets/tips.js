@@ -35,7 +35,7 @@ export function createTips(tip) {
   function openSoon({ target }) {
     if (target === tip) return;
     clearTimeout(timer);
-    // What the pointer is on goes first; where it says nothing, what has the focus stays explained.
+    // The pointer goes first; where it says nothing, what has the focus stays explained.
     timer = setTimeout(() => open(target) || open(document.activeElement), PATIENCE_MILLISECONDS);
   }
 

@@ -158,6 +158,7 @@ def test_more_kv_heads_double_what_a_token_takes_and_can_be_taken_back(ready_pag
     expect(summary).to_contain_text("1 changed")
     expect(summary).to_have_attribute("title", "num_key_value_heads")
     ready_page.get_by_label("reset num_key_value_heads").click()
+    expect(ready_page.locator("#verdict")).to_be_focused()
     expect_figure(ready_page, "kv_cache_bytes_per_token_per_rank", 160 * KIB)
     expect_search(ready_page, "")
 
