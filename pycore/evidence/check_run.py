@@ -30,6 +30,7 @@ from pycore.evidence.run_scenario import (
 from pycore.evidence.terms import terms_of
 from pycore.scenario import Measured, Scenario
 from pycore.sizing.note import Note
+from pycore.sizing.result import SizeResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +122,7 @@ def check_run(scenario: Scenario) -> CheckRun:
     graphs = graphs_in_budget(findings, predicted)
     own_rules = findings.engine in {"", "vllm"}
     adopted = adopt(terms, told, predicted, graphs_in_budget=graphs, own_rules=own_rules)
-    stated = findings.setting("stated_quantization")
-    if recognised.request or stated:
-        recognised.note_if("not_the_scenario", differences(recognised, stated, asked, sized(asked)))
-    recognised.note_if("scenario_assumed", assumed(recognised, findings, asked))
-    if findings.figures():
-        recognised.note_if("refusal_expected", unexpected(findings.errors, predicted))
+    tell_of_scenario(recognised, findings, asked, predicted)
     if adopted.derived:
         recognised.note("terms_not_printed", adopted.said_of_derived())
     pinned = pinned_to(told, terms) if predicted is not None else None
@@ -148,6 +144,18 @@ def check_run(scenario: Scenario) -> CheckRun:
         notes=tuple(recognised.notes),
         anchors=ANCHORS,
     )
+
+
+def tell_of_scenario(
+    recognised: Recognised, findings: Findings, asked: Scenario, predicted: SizeResult | None
+) -> None:
+    """Note where the run is not the scenario, and what of the scenario it is taken to have."""
+    stated = findings.setting("stated_quantization")
+    if recognised.request or stated:
+        recognised.note_if("not_the_scenario", differences(recognised, stated, asked, sized(asked)))
+    recognised.note_if("scenario_assumed", assumed(recognised, findings, asked))
+    if findings.figures():
+        recognised.note_if("refusal_expected", unexpected(findings.errors, predicted))
 
 
 def as_run(request: Mapping[str, object], measured: Mapping[str, int]) -> dict[str, object]:

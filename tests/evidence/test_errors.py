@@ -376,6 +376,11 @@ def test_what_was_allocated_tells_whether_the_weights_were_there() -> None:
         "tensor_parallel_size",
     ]
     assert error["remedies"][0]["changes"]["gpu_memory_utilization"] < 0.92
+    # Where the longest request does not fit anyway, less is said to be not enough.
+    refused = first_error(FULL, max_model_len=32768)["remedies"]
+    assert [field for remedy in refused for field in remedy["changes"]] == fields
+    assert {remedy["verdict"] for remedy in refused[:-1]} == {"refused"}
+    assert refused[-1]["verdict"] in {"fits", "tight"}
     loading = FULL.replace("77.21", "43.07").replace("78.96", "44.10")
     error = first_error(loading, max_model_len=8192)
     assert "while the weights were loaded" in error["why"]

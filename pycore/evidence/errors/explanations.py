@@ -21,6 +21,8 @@ from pycore.sizing.size import size
 MOST_REMEDIES: Final = 4
 # Once more GPUs have cured it, still more of them are no cheaper.
 MOST_GROWN: Final = 1
+# Errors of a run that came further than Napkin's sizing of it may.
+GIVES_ROOM: Final = frozenset({"out_of_memory", "warm_up_out_of_memory"})
 # Errors that no memory has a part in: their cure is one even where memory stops it next.
 RULES: Final = frozenset(item.kind for item in SHAPE)
 TELLERS: Final[Mapping[str, Teller]] = {**memory.TELLERS, **shape.TELLERS, **container.TELLERS}
@@ -115,4 +117,7 @@ def attempt(situation: Situation, change: Change) -> Remedy | None:
     # What breaks another rule has not been sized; what does not fit at all is no cure either.
     past_rules = there.weights_bytes_per_rank is not None and there.verdict != "does_not_fit"
     cured = past_rules if situation.error.kind in RULES else there.starts
+    if situation.error.kind in GIVES_ROOM and not adds_gpus(quiet, change):
+        # Where the scenario is refused as it is, what gives room is no cure alone, and is needed.
+        cured = cured or (past_rules and not situation.result.starts)
     return remedy_of(whole, there) if cured else None
