@@ -54,6 +54,14 @@ def test_gpt_oss_copies_no_kv_heads() -> None:
     assert found not in refusals("gpt-oss-120b", tensor_parallel_size=8)
 
 
+def test_all_ranks_together_divide_the_experts_of_gpt_oss() -> None:
+    """2,880 is divided by 64 and not by 128, whoever holds which experts."""
+    shape: dict[str, Any] = {"tensor_parallel_size": 8, "enable_expert_parallel": True}
+    assert not refusals("gpt-oss-120b", **shape, data_parallel_size=8)
+    (found,) = refusals("gpt-oss-120b", **shape, data_parallel_size=16)
+    assert found[0] == "indivisible_other"
+
+
 def test_ranks_do_not_share_the_tokens_of_a_window() -> None:
     """MiMo-V2-Flash has four KV heads, so that two of eight ranks could share a request."""
     parted = {"tensor_parallel_size": 8, "decode_context_parallel_size": 2}

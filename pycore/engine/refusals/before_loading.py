@@ -5,7 +5,7 @@ the first that applies is what a user would read.
 """
 
 from pycore.engine.refusals.context_parallel import context_parallel, parted_windows
-from pycore.engine.refusals.experts import few_experts, no_experts
+from pycore.engine.refusals.experts import few_experts, no_experts, odd_world
 from pycore.engine.refusals.ranks import (
     odd_heads,
     odd_kv_heads,
@@ -53,6 +53,7 @@ def shape_refusals(
         odd_vocabulary(scenario, model),
         odd_shards(scenario, model),
         few_experts(scenario, model),
+        odd_world(scenario, model),
         no_experts(scenario, model),
         odd_quantized_shards(scenario, model, settings, accelerator),
         too_many_stages(scenario, model),

@@ -34,6 +34,8 @@ COUNTS_EXPERTS: Final = frozenset(
     )
 )
 
+DIVIDED_BY_ALL: Final = ("GptOssForCausalLM",)
+
 # Classes whose experts the engine does not find in their configs.
 # Source: vLLM 0.33.0, transformers_utils/model_arch_config_convertor.py, get_num_experts.
 UNCOUNTED: Final = ("DbrxForCausalLM",)
@@ -53,6 +55,27 @@ def no_experts(scenario: Scenario, model: Model) -> Refusal | None:
         "Number of experts in the model must be greater than 0 when expert parallelism is enabled."
     )
     return Refusal("indivisible_other", message, "enable_expert_parallel", (False,))
+
+
+def odd_world(scenario: Scenario, model: Model) -> Refusal | None:
+    """All ranks together, stages and replicas too, that do not divide gpt-oss's experts.
+
+    Source: vLLM 0.33.0, model_executor/models/gpt_oss.py, MLPBlock.
+    """
+    if model.architecture not in DIVIDED_BY_ALL:
+        return None
+    stages, replicas = scenario.pipeline_parallel_size, scenario.data_parallel_size
+    ranks = scenario.tensor_parallel_size * stages * replicas
+    widths = (
+        layer.feed_forward.moe_intermediate_size
+        for layer in distinct_layers(model)
+        if isinstance(layer.feed_forward, MoeMlp)
+    )
+    if all(width % ranks == 0 for width in widths):
+        return None
+    field = "data_parallel_size" if replicas > 1 else "pipeline_parallel_size"
+    message = f"AssertionError: config.intermediate_size % world_size ({ranks}) is not 0"
+    return Refusal("indivisible_other", message, field)
 
 
 def few_experts(scenario: Scenario, model: Model) -> Refusal | None:
