@@ -132,7 +132,7 @@ export interface SizeResult {
   available_kv_cache_bytes: number | null;
   /** What one more token of a long request takes on each GPU; an average, so not always whole [bytes]. */
   kv_cache_bytes_per_token_per_rank: number | number | null;
-  /** Key-value heads that one GPU keeps of a layer; null where layers keep no such heads. */
+  /** Key-value heads that one GPU keeps of a layer; null without such heads, or where TP does not deal them out. */
   num_kv_heads_per_rank: number | null;
   /** GPUs of a replica that keep the same key-value head. */
   num_kv_head_replicas: number | null;

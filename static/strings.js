@@ -18,24 +18,23 @@ export function slots(view) {
     notice: notice(view),
     loading: loading(core),
     length,
-    load: `${result.chosen.concurrency} × ${length}`,
+    load: `${result.chosen.concurrency_per_replica} × ${length}`,
+    held: `at once${Number(view.flat.data_parallel_size) > 1 ? " on each replica" : ""}`,
     fp8:
       held && held !== result.max_concurrency_for_workload
         ? `${concurrency(held)} with ${kv.value} KV`
         : "",
     refusal: result.refusals[0]?.message.split(/(?<=\.)\s/)[0] ?? "",
-    heads: kvHeads(view),
+    heads: kvHeads(result),
   };
 }
 
-/** @param {View} view */
-function kvHeads({ result, flat }) {
-  const heads = Number(result.architecture.num_key_value_heads);
-  const ranks = Number(flat.tensor_parallel_size ?? 1);
-  const [each, copies] = [heads / ranks, ranks / heads];
-  if (!heads) return "";
-  if (ranks > 1 && Number.isInteger(each)) return `${heads} KV heads → ${each} per GPU`;
-  return `${heads} KV heads${copies > 1 ? `, each on ${plural(copies, "GPU")}` : ""}`;
+/** @param {Result} result */
+function kvHeads({ num_kv_heads_per_rank: kept, num_kv_head_replicas: copies, architecture }) {
+  const heads = architecture.num_key_value_heads;
+  if (!kept || !copies) return "";
+  if (copies > 1) return `${heads} KV heads, each on ${plural(copies, "GPU")}`;
+  return kept === heads ? `${heads} KV heads` : `${heads} KV heads → ${kept} per GPU`;
 }
 
 /** @param {View} view */

@@ -87,6 +87,9 @@ declare global {
     requested_bytes: number;
     available_kv_cache_bytes: number | null;
     kv_cache_bytes_per_token_per_rank: number | null;
+    kv_cache_bytes_for_workload: number | null;
+    num_kv_heads_per_rank: number | null;
+    num_kv_head_replicas: number | null;
     needed_kv_cache_bytes: number | null;
     max_model_len: number | null;
     longest_request_tokens: number | null;

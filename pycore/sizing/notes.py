@@ -198,8 +198,8 @@ def low_end_note(
 
 
 def is_neutral(value: object) -> bool:
-    """Whether a default says nothing new: off, absent altogether, or scaling by one."""
-    return value is False or value is None or (isinstance(value, float) and value == 1.0)
+    """Whether a default says nothing new: off, none of something, or scaling by one."""
+    return not value or (isinstance(value, float) and value == 1.0)
 
 
 def shown(value: object) -> str:

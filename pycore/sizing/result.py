@@ -85,7 +85,7 @@ class SizeResult:
     kv_cache_bytes_per_token_per_rank: int | float | None
     """What one more token of a long request takes on each GPU; an average, so not always whole [bytes]."""
     num_kv_heads_per_rank: int | None
-    """Key-value heads that one GPU keeps of a layer; null where layers keep no such heads."""
+    """Key-value heads that one GPU keeps of a layer; null without such heads, or where TP does not deal them out."""
     num_kv_head_replicas: int | None
     """GPUs of a replica that keep the same key-value head."""
     block_size: int | None

@@ -11,6 +11,7 @@ from pycore.engine.refusals.architecture import architecture_refusals
 from pycore.engine.refusals.before_loading import shape_refusals
 from pycore.engine.refusals.cache import cache_refusal
 from pycore.engine.refusals.memory import free_memory_too_small
+from pycore.engine.refusals.ranks import divides
 from pycore.engine.refusals.refusal import Refusal
 from pycore.engine.shards import ranks_of
 from pycore.model.model import num_active_parameters, num_parameters
@@ -243,10 +244,12 @@ def base_result(
 
 
 def kv_heads_of(deployment: Deployment) -> dict[str, int]:
-    """Key-value heads and the ranks that share them; empty where layers keep no such heads."""
+    """Key-value heads and the ranks that share them; empty where none can be dealt out."""
     heads = deployment.model.num_key_value_heads
     ranks = deployment.scenario.tensor_parallel_size
-    return {"num_key_value_heads": heads, "tensor_parallel_size": ranks} if heads else {}
+    if not heads or not divides(ranks, heads):
+        return {}
+    return {"num_key_value_heads": heads, "tensor_parallel_size": ranks}
 
 
 def chosen_block_size(deployment: Deployment) -> int | None:

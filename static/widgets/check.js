@@ -90,9 +90,9 @@ export function createCheck(root, change, ask) {
   on(root, "click", ({ target }) => {
     const act = target.closest("button")?.dataset.act;
     const cures = /** @type {any} */ (run?.errors.flatMap(({ remedies }) => remedies) ?? []);
-    const changes =
-      act === "adopt" ? { measured: run.measured } : pressedCure(errors, target, cures);
-    if (changes || act) change({ ...run.request, ...changes }, "commit");
+    const cure = pressedCure(errors, target, cures);
+    if (cure || act === "adopt") change({ ...run.adopted, ...cure }, "commit");
+    else if (act) change(run.request, "commit");
   });
 
   /** @param {View} view */

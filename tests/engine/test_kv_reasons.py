@@ -52,13 +52,12 @@ def test_a_state_says_its_copies_and_its_padding() -> None:
     assert "3 blocks" in text
 
 
-def test_latent_vectors_say_that_ranks_do_not_divide_them() -> None:
-    """What the plain formula gets wrong most."""
+def test_latent_vectors_and_their_indexers_share_a_block_table() -> None:
+    """A block is the sum of their pages."""
     latent = MLAAttentionSpec(block_size=64, bytes_per_state=1152)
     indexer = MLAAttentionSpec(block_size=64, bytes_per_state=132, role="indexer")
     text = said(LayerSpecs(latent, (61,)), LayerSpecs(indexer, (61,)))
     assert "pages of different width" in text
-    assert "every rank of tensor parallelism holds all of it" in text
 
 
 def test_windows_kept_whole_are_named() -> None:

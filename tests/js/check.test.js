@@ -21,6 +21,7 @@ const EMPTY = {
   findings: [],
   errors: [],
   measured: {},
+  adopted: {},
   notes: [],
   anchors: ANCHORS,
 };
@@ -29,6 +30,7 @@ const RUN = {
   ...EMPTY,
   recognised: { engine: "vllm", engine_version: "0.33.0", num_lines_read: 9 },
   request: { tensor_parallel_size: 2 },
+  adopted: { tensor_parallel_size: 2, measured: { activation_bytes: GIB } },
   rows: [
     {
       figure: "available_kv_cache_bytes",
@@ -206,7 +208,7 @@ test("an error is explained, and only a cure within the scenario can be pressed"
   await type("5 GiB");
   assert.match(root.textContent, /It means\.[\s\S]*It came\.[\s\S]*--max-num-seqs 64/);
   press("--max-num-seqs");
-  assert.deepEqual([{ tensor_parallel_size: 2, max_num_seqs: 64 }], changed);
+  assert.deepEqual([{ ...RUN.adopted, max_num_seqs: 64 }], changed);
   const outside = [...root.querySelectorAll("button")].find((node) =>
     node.textContent.includes("Restart"),
   );
@@ -219,8 +221,7 @@ test("the run fills the scenario, or lends it its figures", async () => {
   await type("5 GiB");
   press("Fill the scenario");
   press("Use the measured figures");
-  const measured = { activation_bytes: GIB };
-  assert.deepEqual([RUN.request, { ...RUN.request, measured }], changed);
+  assert.deepEqual([RUN.request, RUN.adopted], changed);
 });
 
 test("what would do nothing is not offered, and nothing settles in a run that failed", async () => {

@@ -83,14 +83,9 @@ def kind_reasons(plan: KVCachePlan) -> Iterator[str]:
                 )
             case MambaSpec():
                 yield state_reason(spec, demand.fixed_blocks)
-            case MLAAttentionSpec():
-                yield (
-                    "A latent vector cannot be split by heads: every rank of tensor parallelism "
-                    "holds all of it."
-                )
             case CrossAttentionSpec():
                 yield "The encoder's output is kept whole, however short the request."
-            case FullAttentionSpec() | CircularBufferSpec():
+            case MLAAttentionSpec() | FullAttentionSpec() | CircularBufferSpec():
                 pass
             case _:
                 assert_never(spec)
