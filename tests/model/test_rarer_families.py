@@ -112,3 +112,19 @@ def test_whisper_keeps_what_it_heard_for_every_request() -> None:
     result = json.loads(answer(json.dumps(request)))["result"]
     assert result["kv_cache_bytes_per_block"] == 2621440
     assert result["needed_kv_cache_bytes"] == (28 + 512) * 2621440
+
+
+def test_dots_fills_its_experts_on_blackwell_where_weights_are_normed() -> None:
+    """Unless its config says so, transformers leaves the winners' weights as they are.
+
+    Source: vLLM 0.33.0, model_executor/models/transformers/moe.py, asked for both on B200.
+    """
+    row = next(row for row in rows("models") if row["id"] == "dots.llm1.inst")
+    assert isinstance(row["config"], dict)
+    held = []
+    for normed in (False, True):
+        config = {**row["config"], "norm_topk_prob": normed}
+        request = {"config": config, "accelerator": "b200-sxm", "tensor_parallel_size": 8}
+        result = json.loads(answer(json.dumps(request)))["result"]
+        held.append(result["weights_bytes_per_rank"])
+    assert held == [35750517728, 51101670368]

@@ -150,7 +150,7 @@ FAMILIES: Final[dict[str, Family]] = RARER_FAMILIES | {
     "Dots1ForCausalLM": Family(
         qkv_bias=BIAS,
         qk_norm="head",
-        moe=replace(DEEPSEEK_STYLE, router_dtype=None),
+        moe=replace(DEEPSEEK_STYLE, router_dtype=None, blackwell_routing=Flag("norm_topk_prob")),
         transformers_backend=True,
     ),
     "Ernie4_5_MoeForCausalLM": Family(
