@@ -114,7 +114,9 @@ class ConfigReader:
         """The number of heads that ``width`` is divided into without a rest."""
         heads = self.integer(name)
         if width % heads:
-            raise self.invalid(name, heads, f"a divisor of the width of {width} that it divides")
+            raise self.invalid(
+                name, heads, f"a divisor of {width}, the width that is split into heads"
+            )
         return heads
 
     def derived(self, name: str, value: int) -> int:

@@ -53,7 +53,7 @@ def with_overrides(
         known = {} if name in OF_THE_WHOLE and name in config else part
         in_text = next((n for n in spellings(name) if n in known), None)
         at_top = next((n for n in spellings(name) if n in config), None)
-        refuse_twice(name, in_text or at_top or spellings(name)[-1], taken)
+        refuse_twice(name, in_text or at_top or min(spellings(name)), taken)
         if section and (in_text or not at_top):
             text[in_text or name] = value
         if at_top or not in_text:

@@ -134,6 +134,14 @@ def test_a_default_that_completes_a_config_may_be_changed() -> None:
             {"model": "deepseek-v3", "num_experts": 8, "n_routed_experts": 8},
             ("num_experts", "conflict"),
         ),
+        (
+            {
+                "model": "llama-2-7b-hf",
+                "rope_scaling": {"rope_type": "linear", "factor": 2.0},
+                "rope_parameters": {"rope_type": "linear", "factor": 4.0},
+            },
+            ("rope_scaling", "conflict"),
+        ),
         ({"model": "deepseek-v3", "num_experts": "8"}, ("num_experts", "wrong_type")),
         # Of two that are wrong the first by name is told; one breaks what stands elsewhere.
         ({"torch_dtype": "no", "vocab_size": []}, ("torch_dtype", "wrong_type")),
