@@ -22,7 +22,7 @@ REFUSALS: Final[Mapping[RefusalKind, str]] = {
     "free_memory_too_small": "Less memory is free at the start than the engine is to take.",
     "max_model_len_above_model": "`max_model_len` is above what the model was made for.",
     "batched_tokens_too_small": "`max_num_batched_tokens` is below `max_num_seqs`.",
-    "dtype_not_on_accelerator": "The GPU does not compute in the model's element type.",
+    "dtype_not_on_accelerator": "The GPU does not compute in this element type, or the model's numbers grow out of it.",
     "quantisation_not_on_accelerator": "The GPU has no kernel for the quantised form.",
     "unsupported_quantisation": "This version does not take the quantised form at all, or not with this `quantization`, `dtype` or `kv_cache_dtype`; no other GPU would.",
     "no_attention_backend": "No attention kernel keeps such a cache on this GPU.",

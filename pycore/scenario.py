@@ -63,7 +63,7 @@ class Scenario:
     dtype: str = "auto"
     """Element type of weights and activations."""
     quantization: str | None = None
-    """Quantise the weights when loading; None keeps the checkpoint's own form."""
+    """Quantise the weights when loading; null: the checkpoint's own form."""
     kv_cache_dtype: str = "auto"
     """Element type of the KV cache."""
     mamba_ssm_cache_dtype: str = "auto"

@@ -48,7 +48,7 @@ export interface Scenario {
   enable_expert_parallel: boolean;
   /** Element type of weights and activations. */
   dtype: string;
-  /** Quantise the weights when loading; None keeps the checkpoint's own form. */
+  /** Quantise the weights when loading; null: the checkpoint's own form. */
   quantization: string | null;
   /** Element type of the KV cache. */
   kv_cache_dtype: string;

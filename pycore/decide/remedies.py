@@ -94,7 +94,7 @@ def changes_for(scenario: Scenario, result: SizeResult, refusal: Refusal) -> Ite
             yield from choice_changes(scenario, refusal)
             yield single("max_model_len", "auto", "--max-model-len auto")
         case "dtype_not_on_accelerator":
-            yield single("dtype", "float16", "--dtype half")
+            yield from dtype_changes(result)
         case "quantisation_not_on_accelerator" | "unsupported_quantisation":
             yield from quantization_changes(scenario, result)
         case "no_attention_backend":
@@ -117,6 +117,15 @@ def quantization_changes(scenario: Scenario, result: SizeResult) -> Iterator[Cha
         if dtype != result.chosen["dtype"]:
             yield single("dtype", dtype, f"--dtype {dtype}")
     yield from cache_changes(scenario)
+
+
+def dtype_changes(result: SizeResult) -> Iterator[Change]:
+    """The other half precision, which takes no more memory, then the whole one."""
+    if result.chosen["dtype"] == "float16":
+        yield single("dtype", "bfloat16", "--dtype bfloat16")
+    else:
+        yield single("dtype", "float16", "--dtype half")
+    yield single("dtype", "float32", "--dtype float32")
 
 
 def cache_changes(scenario: Scenario) -> Iterator[Change]:

@@ -31,6 +31,18 @@ REFUSED: dict[str, dict[str, Any]] = {
         "max_model_len": 4096,
         "dtype": "bfloat16",
     },
+    "numbers that grow out of float16": {
+        "model": "gemma-3-27b-it",
+        "max_model_len": 4096,
+        "dtype": "float16",
+    },
+    "a model for neither half precision": {
+        "model": "gemma-3-1b-it",
+        "accelerator": "t4",
+        "tensor_parallel_size": 1,
+        "max_model_len": 4096,
+        "dtype": "bfloat16",
+    },
     "a cache of the other half precision": {"kv_cache_dtype": "float16"},
     "a checkpoint that nothing says how to read": {"quantization": "awq"},
     "no experts": {"enable_expert_parallel": True},
