@@ -4,14 +4,13 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from pycore.engine.overheads import taken_before_start
-from pycore.engine.shards import Ranks
 from pycore.engine.versions import NEWEST
 from pycore.model.catalogue import catalogue
 from pycore.model.latent import CompressedAttention
 from pycore.sizing.deployment import Deployment
 from pycore.sizing.memory import StageMemory
 from pycore.sizing.note import Note
-from pycore.sizing.weights import stage_weights
+from pycore.sizing.weights import checkpoint_bytes
 from pycore.units import GIB
 
 # A checkpoint's files hold headers, and sometimes weights that the engine leaves on disk.
@@ -212,12 +211,7 @@ def checkpoint_note(deployment: Deployment) -> Note | None:
     stated = deployment.scenario.checkpoint_bytes
     if stated is None or deployment.scenario.quantization is not None:
         return None
-    model = deployment.model
-    whole = stage_weights(
-        model, Ranks(1, 1, 1, enable_expert_parallel=False), model.dtype, model.quantization
-    )
-    parts = whole[0].bytes_by_component
-    computed = sum(size for component, size in parts.items() if component != "buffers")
+    computed = checkpoint_bytes(deployment.model)
     if abs(stated - computed) <= CHECKPOINT_TOLERANCE * computed:
         return None
     return Note(

@@ -62,6 +62,14 @@ def stage_weights(
     return tuple(stages)
 
 
+def checkpoint_bytes(model: Model) -> int:
+    """The weights in the checkpoint's own form, all in one place: what its files should hold."""
+    whole = Ranks(1, 1, 1, enable_expert_parallel=False)
+    (stage,) = stage_weights(model, whole, model.dtype, model.quantization)
+    parts = stage.bytes_by_component.items()
+    return sum(size for component, size in parts if component != "buffers")
+
+
 def summed(num_layers: int, parts: Iterable[tuple[Held, int]]) -> StageWeights:
     """A stage of tensors, each so many times."""
     total: Counter[str] = Counter()

@@ -519,6 +519,21 @@ def test_r1s_errors_are_explained_in_their_order() -> None:
     assert "nvidia.com/gpu: 2" in errors[0]["remedies"][0]["label"]
 
 
+def test_a_download_has_the_checkpoints_form_whatever_is_loaded() -> None:
+    """fp8 weights of a bfloat16 checkpoint are made once all of it is on the disk."""
+    error = first_error("No space left on device", quantization="fp8")
+    assert "131.42 GiB" in error["why"]
+    assert "160Gi" in error["remedies"][0]["label"]
+
+
+def test_no_size_is_made_up_where_no_model_is_known() -> None:
+    """Neither of the volume nor of the memory limit."""
+    errors = check("No space left on device\n  Reason: OOMKilled\n")["errors"]
+    labels = [remedy["label"] for error in errors for remedy in error["remedies"]]
+    assert len(errors) == 2
+    assert not any("Gi" in label for label in labels), labels
+
+
 def test_weights_that_do_not_load_need_smaller_ones_or_more_gpus() -> None:
     """Neither the utilisation nor the cache has a part in it."""
     line = (

@@ -5,6 +5,8 @@ from typing import Final
 
 from pycore.evidence.errors.story import Situation, Story, Teller
 from pycore.evidence.reading.numbers import counted, gib_text
+from pycore.model.catalogue import model_of
+from pycore.sizing.weights import checkpoint_bytes
 from pycore.units import GIB, MIB
 
 # Docker and containerd give a container this much of /dev/shm unless told otherwise.
@@ -12,14 +14,14 @@ DEFAULT_SHARED: Final = 64 * MIB
 
 
 def weights_bytes(situation: Situation) -> int | None:
-    """All weights of one replica: what is downloaded, and read through the host's memory."""
+    """The checkpoint's weights: what is downloaded, and read through the host's memory.
+
+    They come in the checkpoint's own form, whatever they are quantised to once loaded.
+    """
     stated = situation.scenario.checkpoint_bytes
-    if stated is not None:
+    if stated is not None or situation.result is None:
         return stated
-    result = situation.result
-    if result is None or result.weights_bytes_by_stage is None:
-        return None
-    return sum(result.weights_bytes_by_stage) * situation.scenario.tensor_parallel_size
+    return checkpoint_bytes(model_of(situation.scenario))
 
 
 def disk(situation: Situation) -> Story:
@@ -31,12 +33,16 @@ def disk(situation: Situation) -> Story:
             f"About {gib_text(size)} of weights are downloaded to where HF_HOME points; in a pod "
             "without a volume that is the node's ephemeral storage, which holds the image too."
         )
-    wanted = f"{math.ceil((size or 0) * 1.15 / GIB / 10) * 10 or 200}Gi"
+    room = (
+        "a larger volume"
+        if size is None
+        else f"a volume of {math.ceil(size * 1.15 / GIB / 10) * 10}Gi"
+    )
     return Story(
         "The disk is full: the downloader names only its own thread that died of it.",
         said,
         elsewhere=(
-            f"a volume of {wanted} at HF_HOME (or that much ephemeral-storage)",
+            f"{room} at HF_HOME (or that much ephemeral-storage)",
             "remove older downloads from the cache",
         ),
     )
@@ -52,12 +58,12 @@ def host_memory(situation: Situation) -> Story:
         ". Mapped files are given back under pressure, but a limit well below the files slows "
         "loading down or ends it, and /dev/shm counts towards the same limit."
     )
-    wanted = f"{math.ceil(((size or 0) / GIB + 16) / 8) * 8}Gi"
+    limit = "more than now" if size is None else f"{math.ceil((size / GIB + 16) / 8) * 8}Gi"
     return Story(
         "The container went over its memory limit (exit code 137): host memory, not the GPU's.",
         why,
         elsewhere=(
-            f"resources.limits.memory: {wanted}",
+            f"resources.limits.memory: {limit}",
             "--load-format runai_streamer, or one shard at a time, where memory cannot grow",
         ),
     )

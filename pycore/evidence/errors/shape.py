@@ -97,7 +97,7 @@ def experts(situation: Situation) -> Story:
     """More ranks than experts."""
     size, count = (int(situation.number(i)) for i in range(2))
     return Story(
-        "This model deals whole experts to ranks, and there are more ranks than experts.",
+        "This model wants at least one expert for each rank, and there are more ranks than experts.",
         f"TP {size} against {count} experts.",
         tuple(other_sizes(situation)),
     )
