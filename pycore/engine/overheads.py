@@ -92,8 +92,8 @@ def non_torch_bytes(
     The kernels' own code and workspaces, and buffers to talk to the other ranks: on Hopper and
     Blackwell in some versions such that all ranks can write to at once. Where CPU and GPU share
     their memory, what the process takes as a CPU program counts as well. From vLLM 0.27 on what
-    the engine keeps of its tensors counts here too, and where weights were laid out anew the holes that this leaves in what the tensor
-    library reserved.
+    the engine keeps of its tensors counts here too, and where weights were laid out anew the
+    holes that this leaves in what the tensor library reserved.
 
     Source: fitted to public start-up records, by version, TP and GPU generation; vLLM 0.27.1,
     utils/mem_utils.py, for what counts.
