@@ -74,25 +74,31 @@ def from_row(row: dict[str, Any]) -> EngineVersion:
 
 VERSIONS: Final = tuple(from_row(row) for row in rows("engine_versions"))
 # The first release of 0.20 printed its tokens as 0.19 did: a start-up log of vLLM 0.20.0.
-PRINTED_AS_BEFORE: Final = ((0, 20), ["0"])
+PRINTED_AS_BEFORE: Final = (0, 20, 0)
 OLDEST: Final = VERSIONS[0].version
 NEWEST: Final = VERSIONS[-1].version
 CHOICES: Final = tuple(f"{facts.version[0]}.{facts.version[1]}.0" for facts in VERSIONS)
 
 # A release, its candidates and builds, and an image's tag: 0.33.0, v0.11.1rc3.dev5+gabc, 0.10.1-x86.
 VERSION: Final = (
-    r"v?(\d{1,4})\.(\d{1,4})(?:\.\d{1,4})?(?:\.?(?:a|b|rc|dev|post)\d{1,8})*(?:[+-][\w.-]{1,80})?"
+    r"v?(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?(?:\.?(?:a|b|rc|dev|post)\d{1,8})*(?:[+-][\w.-]{1,80})?"
 )
 
 
 def parse_version(text: str) -> tuple[int, int]:
     """Major and minor number of version ``text`` (0.33.0, v0.19.1, 0.26)."""
+    major, minor, *_ = numbers_of(text)
+    return major, minor
+
+
+def numbers_of(text: str) -> tuple[int, ...]:
+    """The same, and the third number where ``text`` has one, whatever build of it that is."""
     found = re.fullmatch(VERSION, text, re.ASCII)
     if found is None:
         raise InvalidRequest(
             "engine_version", "unknown_choice", f"{text[:40]!r} is not a version", CHOICES
         )
-    return int(found[1]), int(found[2])
+    return tuple(int(number) for number in found.groups() if number is not None)
 
 
 @lru_cache(maxsize=64)
@@ -107,6 +113,6 @@ def find_version(text: str) -> EngineVersion:
             CHOICES,
         )
     found = next(facts for facts in reversed(VERSIONS) if facts.version <= asked)
-    if (asked, text.removeprefix("v").split(".")[2:3]) == PRINTED_AS_BEFORE:
+    if numbers_of(text) == PRINTED_AS_BEFORE:
         return replace(found, prints_tokens_of="blocks")
     return found
