@@ -1,28 +1,20 @@
 """Figures of a real run, carried to a scenario that differs from the one they were read from."""
 
-import json
 from dataclasses import fields
 from typing import Any
 
 import pytest
 
-from pycore.bridge import answer
 from pycore.decide.measured_terms import RESTS_ON, carried, still_measured, voided
 from pycore.request import READERS, read_scenario
 from pycore.scenario import Measured
 from pycore.sizing.size import size
-
-R1 = {
-    "model": "llama-3.3-70b-instruct",
-    "accelerator": "a100-pcie-80gb",
-    "tensor_parallel_size": 2,
-    "max_model_len": 32768,
-}
+from tests.decide.asking import R1, result
 
 
 def rows(**request: Any) -> dict[tuple[str, Any], dict[str, Any]]:
     """The knob rows of a request, by what they change."""
-    found = json.loads(answer(json.dumps({**R1, **request, "ask": "knobs"})))["result"]["rows"]
+    found = result({**R1, **request, "ask": "knobs"})["rows"]
     return {(row["field"], row["value"]): row for row in found}
 
 

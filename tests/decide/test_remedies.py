@@ -1,19 +1,12 @@
 """What cures a refusal, and what is said where nothing does."""
 
-import json
 from typing import Any, get_args
 
 import pytest
 
-from pycore.bridge import answer
 from pycore.engine.refusals.refusal import RefusalKind
+from tests.decide.asking import R1, result
 
-R1 = {
-    "model": "llama-3.3-70b-instruct",
-    "accelerator": "a100-pcie-80gb",
-    "tensor_parallel_size": 2,
-    "max_model_len": 32768,
-}
 REFUSED: dict[str, dict[str, Any]] = {
     "too few GPUs": {"tensor_parallel_size": 1},
     "a longest request that does not fit": {"max_model_len": 131072},
@@ -53,22 +46,16 @@ REFUSED: dict[str, dict[str, Any]] = {
 }
 
 
-def size(request: dict[str, Any]) -> dict[str, Any]:
-    """The result of one request."""
-    found: dict[str, Any] = json.loads(answer(json.dumps(request)))["result"]
-    return found
-
-
 @pytest.mark.parametrize("change", REFUSED.values(), ids=REFUSED)
 def test_a_remedy_starts_the_engine_whatever_else_was_refused(change: dict[str, Any]) -> None:
     """Pressing it does what it says; each refusal's kind is one of the contract's."""
     request = R1 | change
-    refusals = size(request)["refusals"]
+    refusals = result(request)["refusals"]
     assert any(refusal["remedies"] for refusal in refusals), [r["message"] for r in refusals]
     for refusal in refusals:
         assert refusal["kind"] in get_args(RefusalKind)
         for remedy in refusal["remedies"]:
-            there = size(request | remedy["changes"])
+            there = result(request | remedy["changes"])
             assert there["starts"]
             for name in ("verdict", "max_model_len", "longest_request_tokens", "num_accelerators"):
                 assert remedy[name] == there[name], remedy["label"]
@@ -76,7 +63,7 @@ def test_a_remedy_starts_the_engine_whatever_else_was_refused(change: dict[str, 
 
 def test_one_change_cures_every_refusal_that_it_does_away_with() -> None:
     """TP 3 breaks several rules, and each names the sizes with which the engine starts."""
-    refusals = size(R1 | {"tensor_parallel_size": 3})["refusals"]
+    refusals = result(R1 | {"tensor_parallel_size": 3})["refusals"]
     assert len(refusals) > 1
     for refusal in refusals:
         assert refusal["remedies"][0]["changes"]["tensor_parallel_size"] in {2, 4}
@@ -85,13 +72,13 @@ def test_one_change_cures_every_refusal_that_it_does_away_with() -> None:
 def test_refusals_that_no_one_change_cures_have_no_remedy() -> None:
     """Two changes would; none of those that were tried does it alone."""
     request = R1 | {"tensor_parallel_size": 3, "max_num_batched_tokens": 64, "max_num_seqs": 128}
-    refusals = size(request)["refusals"]
+    refusals = result(request)["refusals"]
     assert {"indivisible_heads", "batched_tokens_too_small"} <= {item["kind"] for item in refusals}
     assert all(refusal["remedies"] == [] for refusal in refusals)
 
 
 def test_a_refusal_of_the_pool_offers_the_length_that_fits() -> None:
     """The first cure of R1 at full length is the longest length that starts."""
-    refused = size({**R1, "max_model_len": None})
+    refused = result({**R1, "max_model_len": None})
     remedy = refused["refusals"][0]["remedies"][0]
     assert remedy["changes"] == {"max_model_len": refused["estimated_max_model_len"]}
