@@ -74,6 +74,8 @@ GEMMA3: Final = Family(
 FAMILIES: Final[dict[str, Family]] = RARER_FAMILIES | {
     "LlamaForCausalLM": LLAMA,
     "AquilaForCausalLM": LLAMA,
+    "LLaMAForCausalLM": LLAMA,
+    "IQuestCoderForCausalLM": LLAMA,
     "BaichuanForCausalLM": Family(),
     "GraniteForCausalLM": LLAMA,
     "SmolLM3ForCausalLM": Family(

@@ -110,6 +110,7 @@ RARER_FAMILIES: Final[dict[str, Family]] = {
             shared_name="shared_mlp",
         ),
     ),
+    "OrionForCausalLM": Family(ends_on_every_stage=True, norm_bias=True),
     "OlmoeForCausalLM": Family(
         ends_on_every_stage=True,
         ties=False,
