@@ -139,7 +139,7 @@ def take_accelerator(findings: Findings, scenario: Scenario, found: Recognised) 
         put_accelerator(found, scenario, str(told.pop()))
     elif len(told) > 1:
         found.note("several_accelerators", "The text names several kinds of GPU.")
-    elif total is not None:
+    elif total is not None and total.value > 0:
         take_total(scenario, found, total)
     free = findings.deciding("accelerator_free_bytes")
     if free is not None and free.value > 0:

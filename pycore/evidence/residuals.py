@@ -112,7 +112,7 @@ def layout(case: Case, expected: float) -> str:
     ratio = case.measured / expected
     if ratio > 1 and abs(ratio - round(ratio)) < RATIO_DOUBT:
         return f"{round(ratio)} times Napkin's: fewer ranks, wider elements or another model."
-    if ratio < 1 and abs(1 / ratio - round(1 / ratio)) < RATIO_DOUBT:
+    if 0 < ratio < 1 and abs(1 / ratio - round(1 / ratio)) < RATIO_DOUBT:
         return f"1/{round(1 / ratio)} of Napkin's: more ranks, narrower elements or another model."
     return "Another layout of the KV cache than Napkin's: blocks, groups or element type."
 

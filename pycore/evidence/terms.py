@@ -46,6 +46,7 @@ def terms_of(findings: Findings) -> Terms:
     worker = pool.worker if pool else None
     consumed = term(findings, "consumed_bytes", worker)
     total = term(findings, "total_bytes", worker)
+    total = total if total and total.value > 0 else None
     weights = term(findings, "loaded_weights_bytes_per_rank", worker)
     estimated = term(findings, "cuda_graph_estimated_bytes", worker) or share_of(
         findings, worker, total

@@ -203,6 +203,30 @@ def test_cut_and_shuffled_logs_have_answers() -> None:
         assert check(text, **R1)["recognised"]["num_lines"] == len(lines)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        (
+            "To serve at least one request with the model's max seq len (8192), (0 GiB KV cache is "
+            "needed, which is larger than the available KV cache memory (0 GiB)."
+        ),
+        (
+            "Free memory on device (0/0 GiB) on startup is less than desired GPU memory "
+            "utilization (0.9, 0.0 GiB). Decrease GPU"
+        ),
+        (
+            "Model loading took 65.74 GiB memory\nFree memory on device (78.68/0 GiB) on startup. "
+            "Desired GPU memory utilization is (0.9, 71.0 GiB).\nAvailable KV cache memory: 5 GiB"
+        ),
+    ],
+)
+def test_sizes_of_nothing_are_read_and_can_be_adopted(text: str) -> None:
+    """Whatever a text holds, there is an answer, and what it tells may be asked again."""
+    result = check(text, **R1)
+    again = json.loads(answer(json.dumps({**R1, **result["adopted"]})))
+    assert again["ok"], again
+
+
 def test_terms_below_nothing_are_adopted_as_nothing() -> None:
     """Sleep mode and other processes give memory back while the engine profiles.
 
