@@ -73,6 +73,10 @@ def carried(
 
 
 def terms_voided_by_field() -> dict[str, list[str]]:
-    """For each field of a request that voids any: the measured terms."""
+    """For each field of a request that voids any: the measured terms.
+
+    A pool that does not grow with the share of the GPU, as ``carried`` lets it, goes with it.
+    """
     causes = sorted(frozenset[str]().union(*RESTS_ON.values()))
-    return {field: list(voided(field)) for field in causes}
+    found = {field: list(voided(field)) for field in causes}
+    return {**found, "gpu_memory_utilization": ["available_kv_cache_bytes"]}

@@ -57,6 +57,13 @@ def test_a_measured_pool_grows_with_the_budget() -> None:
     assert measured.available_kv_cache_bytes == 6_045_166_469 + grown
 
 
+def test_a_share_that_is_typed_takes_a_measured_pool_with_it() -> None:
+    """Whoever only drops terms, as the page does, must not keep a pool that would not move."""
+    voids = result({"ask": "catalogue"})["voids"]
+    assert voids["gpu_memory_utilization"] == ["available_kv_cache_bytes"]
+    assert voids["tensor_parallel_size"] == list(voided("tensor_parallel_size"))
+
+
 @pytest.mark.parametrize(
     ("field", "terms"),
     [
