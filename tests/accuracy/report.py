@@ -21,6 +21,8 @@ from tests.accuracy.score import (
 )
 from tests.accuracy.targets import Target, targets
 
+# How a record says that it was copied from a public file without noting where that is.
+UNADDRESSED: Final = "address is not known"
 EXPLAINED: Final = Path(__file__).parent / "explained.jsonl"
 GIB: Final = 1 << 30
 # Rows further out than this, or outside their range, are told one by one.
@@ -56,6 +58,7 @@ def introduction(found: Evidence) -> str:
     """What was done with what."""
     sources = len({source_of(one.record) for one in found.used})
     models = len({model_of(one.record) for one in found.used})
+    unaddressed = sum(UNADDRESSED in one.record.source for one in found.used)
     return f"""# How far Napkin's figures lie from real runs
 
 Written by `python3 build.py accuracy`; do not edit.
@@ -65,7 +68,8 @@ sources, are predicted through Napkin's own contract from their configuration al
 GPU, utilisation, TP, lengths and the model's config. The constants in the formulas are learnt
 anew for each record, once without all records of its model (*model left out*), once without all
 of its source (*source left out*). Errors are of sizes, never signed means; a figure's error is
-|predicted ÷ measured − 1|. Logs print two decimals of a GiB.
+|predicted ÷ measured − 1|. Logs print two decimals of a GiB. Of {unaddressed} of these records
+the address of the file that they were copied from is not known: `tests/runs/runs.jsonl` says so.
 """
 
 
