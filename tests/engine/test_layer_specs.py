@@ -11,7 +11,7 @@ from pycore.engine.cache_settings import CacheSettings
 from pycore.engine.kv.capacity import needed_bytes
 from pycore.engine.kv.groups import KVCachePlan, plan
 from pycore.engine.kv.layer_specs import CacheLayers, cache_layers
-from pycore.engine.kv.specs import RequestLimits
+from pycore.engine.kv.specs import RequestLimits, SlidingWindowSpec
 from pycore.model.latent import Indexer, LatentAttention
 from pycore.model.layers import (
     AnyMixer,
@@ -186,3 +186,23 @@ def test_turboquant_leaves_the_ends_of_the_stack_alone() -> None:
     layers, groups = pool((LLAMA,) * 80, tp=4, kv_cache_dtype="turboquant_4bit_nc")
     assert layers.block_size == 32
     assert groups.bytes_per_block_by_stage == (32 * 2 * (76 * 134 + 4 * 512),)
+
+
+@pytest.mark.parametrize(("asked", "held"), [(32, 32), (48, 32), (96, 64), (256, 64)])
+def test_a_windows_blocks_are_no_larger_than_flashinfer_reads(asked: int, held: int) -> None:
+    """On B200, whatever block size is asked for; FlashAttention reads any multiple of 16.
+
+    Source: vLLM 0.33.0, layers/attention/attention.py, asked for Mistral 7B v0.1.
+    """
+    window = SlidingWindowAttention(FullAttention(32, 8, 128, 128), 4096)
+    for capability, expected in (((10, 0), held), (HOPPER, asked)):
+        settings = CacheSettings(
+            compute_capability=capability,
+            dtype="bfloat16",
+            max_model_len=32768,
+            tensor_parallel_size=2,
+            block_size=asked,
+        )
+        (layer,) = cache_layers([window] * 32, [32], settings).layers
+        assert isinstance(layer.spec, SlidingWindowSpec)
+        assert layer.spec.pages.block_size == expected

@@ -12,7 +12,13 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from pycore import dtypes
-from pycore.engine.attention.backend_rules import BLOCK_SPARSE, COMPRESSED, INDEXER, Backend
+from pycore.engine.attention.backend_rules import (
+    BLOCK_SPARSE,
+    COMPRESSED,
+    FLASHINFER,
+    INDEXER,
+    Backend,
+)
 from pycore.engine.attention.backends import (
     DEFAULT_BLOCK_SIZE,
     NoAttentionBackendError,
@@ -37,7 +43,7 @@ from pycore.engine.kv.mixer_specs import (
 )
 from pycore.engine.kv.state_bytes import state_bytes
 from pycore.model.latent import LatentAttention
-from pycore.model.layers import AnyMixer, FullAttention
+from pycore.model.layers import AnyMixer, FullAttention, SlidingWindowAttention
 
 TURBOQUANT_BOUNDARY_LAYERS: Final = 2
 """Layers at either end of the stack that TurboQuant leaves in the model's own width."""
@@ -63,6 +69,7 @@ class Run:
     mixer: AnyMixer
     num_layers_by_stage: tuple[int, ...]
     kv_cache_dtype: str
+    backend: Backend | None = None
 
 
 def cache_layers(
@@ -89,7 +96,7 @@ def cache_layers(
         layers=tuple(
             LayerSpecs(spec, run.num_layers_by_stage)
             for run in runs
-            for spec in specs_of(run.mixer, run.kv_cache_dtype, settings, blocks)
+            for spec in specs_of(run.mixer, run.kv_cache_dtype, settings, blocks_of(run, blocks))
         ),
         block_size=blocks.block_size,
         kv_cache_dtype=next(
@@ -151,7 +158,7 @@ def with_backends(runs: Sequence[Run], settings: CacheSettings) -> tuple[list[Ru
             asks, settings.compute_capability, settings.block_size, settings.cdna_generation
         )
         dtype = kv_cache_dtype_of(backend, run.kv_cache_dtype)
-        resolved.append(Run(run.mixer, run.num_layers_by_stage, dtype))
+        resolved.append(Run(run.mixer, run.num_layers_by_stage, dtype, backend))
         backends.append(backend)
         if isinstance(run.mixer, LatentAttention) and run.mixer.indexer:
             backends.append(ROCM_INDEXER if settings.cdna_generation else INDEXER)
@@ -176,6 +183,17 @@ def blocks_of_attention(runs: Sequence[Run], block_size: int, settings: CacheSet
         element_bytes = dtypes.element_bytes(settings.dtype)
         block_size = mixed_precision_block_size(block_size=block_size, element_bytes=element_bytes)
     return Blocks(block_size=block_size, state_block_size=block_size)
+
+
+def blocks_of(run: Run, blocks: Blocks) -> Blocks:
+    """The blocks of one kind of layer: a window's are no larger than FlashInfer reads at once.
+
+    Source: vLLM 0.33.0, layers/attention/attention.py, _largest_kernel_block_within.
+    """
+    if run.backend is not FLASHINFER or not isinstance(run.mixer, SlidingWindowAttention):
+        return blocks
+    fitting = [size for size in FLASHINFER.block_sizes if size <= blocks.block_size]
+    return replace(blocks, block_size=max(fitting, default=min(FLASHINFER.block_sizes)))
 
 
 def blocks_of_model(
