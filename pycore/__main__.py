@@ -1,6 +1,7 @@
 """The command line: JSON Lines in, one answer a line out, in order."""
 
 import json
+import os
 import sys
 import traceback
 from pathlib import Path
@@ -28,7 +29,12 @@ def main() -> int:
     """Answer every line of standard input, or say how this program is used."""
     match sys.argv[1:]:
         case []:
-            return answer_lines()
+            try:
+                return answer_lines()
+            except BrokenPipeError:
+                # Whoever reads has read enough; Python's own last flush must not fail either.
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+                return 1
         case ["-V" | "--version"]:
             print("napkin", pycore.__version__)
             return 0

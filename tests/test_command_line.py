@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import pytest
@@ -100,6 +101,25 @@ def test_any_lines_get_an_answer_each(lines: list[bytes]) -> None:
     marked = [reply["failure"]["field"] for reply in answers[1::2]]
     assert [f"mark{number}" for number in range(len(lines))] == marked
     assert len(answers) == 2 * len(lines)
+
+
+def test_a_reader_that_has_read_enough_ends_it_quietly() -> None:
+    """As ``head`` does: no traceback for the answers that nobody wants."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "pycore"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as program:
+        assert program.stdin is not None
+        assert program.stdout is not None
+        assert program.stderr is not None
+        program.stdout.close()
+        with suppress(BrokenPipeError):
+            program.stdin.write(request() + b"\n")
+            program.stdin.close()
+        assert program.stderr.read() == b""
+        assert program.wait(60) == 1
 
 
 def test_blank_lines_are_passed_over() -> None:
