@@ -98,7 +98,7 @@ def changes_for(scenario: Scenario, result: SizeResult, refusal: Refusal) -> Ite
         case "quantisation_not_on_accelerator" | "unsupported_quantisation":
             yield from quantization_changes(scenario, result)
         case "no_attention_backend":
-            yield from cache_changes(scenario)
+            yield from backend_changes(scenario)
         case "pipeline_parallel":
             yield from stage_changes(scenario)
         case "context_parallel":
@@ -126,6 +126,18 @@ def dtype_changes(result: SizeResult) -> Iterator[Change]:
     else:
         yield single("dtype", "float16", "--dtype half")
     yield single("dtype", "float32", "--dtype float32")
+
+
+def backend_changes(scenario: Scenario) -> Iterator[Change]:
+    """What kernels may not read taken back, then other element types of the cache."""
+    if scenario.block_size is not None:
+        yield single("block_size", None, "blocks as the kernels want them")
+    if scenario.disable_hybrid_kv_cache_manager:
+        label = "--no-disable-hybrid-kv-cache-manager"
+        yield single("disable_hybrid_kv_cache_manager", value=False, label=label)
+    if scenario.decode_context_parallel_size > 1:
+        yield single("decode_context_parallel_size", 1, "decode_context_parallel_size 1")
+    yield from cache_changes(scenario)
 
 
 def cache_changes(scenario: Scenario) -> Iterator[Change]:

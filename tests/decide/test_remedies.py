@@ -36,6 +36,18 @@ REFUSED: dict[str, dict[str, Any]] = {
         "max_model_len": 4096,
         "dtype": "bfloat16",
     },
+    "blocks that no kernel reads": {
+        "model": "deepseek-v3",
+        "accelerator": "h200-sxm-141gb",
+        "tensor_parallel_size": 8,
+        "block_size": 1,
+    },
+    "latent windows kept whole": {
+        "model": "deepseek-v4-flash",
+        "accelerator": "h200-sxm-141gb",
+        "tensor_parallel_size": 8,
+        "disable_hybrid_kv_cache_manager": True,
+    },
     "a cache of the other half precision": {"kv_cache_dtype": "float16"},
     "a checkpoint that nothing says how to read": {"quantization": "awq"},
     "no experts": {"enable_expert_parallel": True},
