@@ -33,18 +33,14 @@ def disk(situation: Situation) -> Story:
             f"About {gib_text(size)} of weights are downloaded to where HF_HOME points; in a pod "
             "without a volume that is the node's ephemeral storage, which holds the image too."
         )
-    room = (
-        "a larger volume"
-        if size is None
-        else f"a volume of {math.ceil(size * 1.15 / GIB / 10) * 10}Gi"
-    )
+    room = "a larger volume at HF_HOME, or more ephemeral-storage"
+    if size is not None:
+        wanted = f"{math.ceil(size * 1.15 / GIB / 10) * 10}Gi"
+        room = f"a volume of {wanted} at HF_HOME (or that much ephemeral-storage)"
     return Story(
         "The disk is full: the downloader names only its own thread that died of it.",
         said,
-        elsewhere=(
-            f"{room} at HF_HOME (or that much ephemeral-storage)",
-            "remove older downloads from the cache",
-        ),
+        elsewhere=(room, "remove older downloads from the cache"),
     )
 
 
