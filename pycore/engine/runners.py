@@ -9,7 +9,7 @@ from pycore.model.layers import MoeMlp
 from pycore.model.model import Model, distinct_layers
 from pycore.model.recurrent import Recurrent
 
-# On AMD's GPUs these stay with V1 where others do not.
+# From this version on V1 counts CUDA graphs on AMD's GPUs too, where these classes stay with it.
 GRAPHS_COUNTED_ON_AMD = (0, 26)
 V1_ON_AMD = frozenset({"DeepseekV32ForCausalLM", "DeepseekV4ForCausalLM", "GlmMoeDsaForCausalLM"})
 
