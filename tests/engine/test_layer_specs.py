@@ -206,3 +206,21 @@ def test_a_windows_blocks_are_no_larger_than_flashinfer_reads(asked: int, held: 
         (layer,) = cache_layers([window] * 32, [32], settings).layers
         assert isinstance(layer.spec, SlidingWindowSpec)
         assert layer.spec.pages.block_size == expected
+
+
+def test_a_windows_blocks_before_pictures_are_of_64_on_blackwell() -> None:
+    """Gemma's text and pictures take two kernels side by side, which read 64 tokens at once.
+
+    Source: vLLM 0.33.0, the same rule, asked for Gemma 4 31B with blocks of 128.
+    """
+    window = SlidingWindowAttention(FullAttention(32, 16, 256, 256), 1024)
+    settings = CacheSettings(
+        compute_capability=(10, 0),
+        dtype="bfloat16",
+        max_model_len=32768,
+        block_size=128,
+        use_mm_prefix=True,
+    )
+    (layer,) = cache_layers([window] * 4, [4], settings).layers
+    assert isinstance(layer.spec, SlidingWindowSpec)
+    assert layer.spec.pages.block_size == 64

@@ -17,6 +17,7 @@ from pycore.engine.attention.backend_rules import (
     COMPRESSED,
     FLASHINFER,
     INDEXER,
+    TRITON_FLASHINFER,
     Backend,
 )
 from pycore.engine.attention.backends import (
@@ -44,6 +45,9 @@ from pycore.engine.kv.mixer_specs import (
 from pycore.engine.kv.state_bytes import state_bytes
 from pycore.model.latent import LatentAttention
 from pycore.model.layers import AnyMixer, FullAttention, SlidingWindowAttention
+
+READ_AT_ONCE: Final = (FLASHINFER, TRITON_FLASHINFER)
+"""Backends whose block sizes are all that they read at once, and no multiples of them."""
 
 TURBOQUANT_BOUNDARY_LAYERS: Final = 2
 """Layers at either end of the stack that TurboQuant leaves in the model's own width."""
@@ -188,12 +192,14 @@ def blocks_of_attention(runs: Sequence[Run], block_size: int, settings: CacheSet
 def blocks_of(run: Run, blocks: Blocks) -> Blocks:
     """The blocks of one kind of layer: a window's are no larger than FlashInfer reads at once.
 
+    Blocks of full attention are as asked for; the kernels read them in parts.
+
     Source: vLLM 0.33.0, layers/attention/attention.py, _largest_kernel_block_within.
     """
-    if run.backend is not FLASHINFER or not isinstance(run.mixer, SlidingWindowAttention):
+    if run.backend not in READ_AT_ONCE or not isinstance(run.mixer, SlidingWindowAttention):
         return blocks
-    fitting = [size for size in FLASHINFER.block_sizes if size <= blocks.block_size]
-    return replace(blocks, block_size=max(fitting, default=min(FLASHINFER.block_sizes)))
+    fitting = [size for size in run.backend.block_sizes if size <= blocks.block_size]
+    return replace(blocks, block_size=max(fitting, default=min(run.backend.block_sizes)))
 
 
 def blocks_of_model(
