@@ -73,7 +73,8 @@ def from_row(row: dict[str, Any]) -> EngineVersion:
 
 
 VERSIONS: Final = tuple(from_row(row) for row in rows("engine_versions"))
-# The first release of 0.20 printed its tokens as 0.19 did: a start-up log of vLLM 0.20.0.
+# The first release of 0.20 printed its tokens as 0.19 did; 0.20.1 did no longer.
+# Source: vLLM 0.20.0 and 0.20.1, v1/core/kv_cache_utils.py, _report_kv_cache_config.
 PRINTED_AS_BEFORE: Final = (0, 20, 0)
 OLDEST: Final = VERSIONS[0].version
 NEWEST: Final = VERSIONS[-1].version
