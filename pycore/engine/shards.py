@@ -118,10 +118,20 @@ class Shard:
         return sum(self.rows)
 
 
+def is_whole_in_sequence(linear: Linear, ranks: Ranks) -> bool:
+    """Whether ranks divide tokens around a linear, and so hold it whole.
+
+    Source: vLLM 0.33.0, models/deepseek_v32/nvidia/model.py and models/kimi_k3/nvidia/model.py.
+    """
+    if not linear.whole_in_sequence or not ranks.divides_tokens:
+        return False
+    return ranks.pipeline_parallel_size == 1 or not linear.divided_in_pipelines
+
+
 def shard_of(linear: Linear, ranks: Ranks, filling: Filling = UNFILLED) -> Shard:
     """What one rank holds of ``linear``."""
     split, experts = ranks.tensor_parallel_size, 1
-    if linear.split_heads % split or (linear.whole_in_sequence and ranks.divides_tokens):
+    if linear.split_heads % split or is_whole_in_sequence(linear, ranks):
         split = 1
     if linear.num_experts:
         split, experts = ranks.expert_ranks, linear.num_experts

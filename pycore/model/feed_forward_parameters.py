@@ -18,7 +18,8 @@ def feed_forward_tensors(layer: Layer, hidden_size: int) -> Iterator[Tensor]:
             for linear in gated_mlp_tensors(
                 "mlp", name, hidden_size, mlp.intermediate_size, gated=mlp.gated, bias=mlp.bias
             ):
-                yield replace(linear, whole_in_sequence=mlp.is_whole_in_sequence)
+                whole = mlp.is_whole_in_sequence
+                yield replace(linear, whole_in_sequence=whole, divided_in_pipelines=whole)
         case MoeMlp() as moe:
             yield from moe_tensors(moe, hidden_size, name)
         case None:

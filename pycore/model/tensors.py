@@ -68,6 +68,8 @@ class Linear:
     """What TP divides is filled up to a multiple of this on a rank, as scale blocks want it."""
     whole_in_sequence: bool = False
     """Whole on every rank where TP's ranks divide the tokens instead."""
+    divided_in_pipelines: bool = False
+    """Even then not whole where the pipeline has several stages (dense layers of DeepSeek-V3.2)."""
     split_heads: int = 0
     """Divided only where TP divides so many heads, else whole on every rank (vision towers)."""
 

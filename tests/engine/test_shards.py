@@ -112,3 +112,16 @@ def test_integer_experts_fall_back_to_smaller_groups() -> None:
     assert smaller.block == (1, 64)
     assert smaller.zero_points
     assert not fitted(gptq(4, 128), shard, linear, HOPPER).zero_points
+
+
+def test_dense_layers_are_whole_in_sequence_on_one_stage_alone() -> None:
+    """Ranks that divide tokens hold them whole, but not in a pipeline.
+
+    Source: vLLM 0.33.0, models/deepseek_v32/nvidia/model.py, asked for GLM-5.2-FP8 on 4 x 4 x 2.
+    """
+    linear = Linear(
+        "mlp", "gate", (Rows(12288),), 6144, whole_in_sequence=True, divided_in_pipelines=True
+    )
+    for stages, rows in ((1, 12288), (4, 12288 // 4)):
+        ranks = Ranks(4, stages, 2, enable_expert_parallel=True)
+        assert shard_of(linear, ranks).num_rows == rows
