@@ -30,7 +30,7 @@ SCENARIO = {
 MOVE_KNOB = """
 async ({ times, pause }) => {
   const control = document.querySelector('[name="tensor_parallel_size"]');
-  const figure = document.querySelector('data[data-figure="loaded_weights_bytes_per_rank"]');
+  const figure = document.querySelector('#bars data[data-figure="loaded_weights_bytes_per_rank"]');
   const moves = [];
   for (let i = 0; i < times; i += 1) {
     await new Promise((resolve) => setTimeout(resolve, pause));
