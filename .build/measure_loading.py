@@ -32,7 +32,7 @@ FIRST_PAINT = """
 # own answer to that is on the screen.
 WATCH_ANSWER = """
 const note = () => {
-  const figure = document.querySelector('data[data-figure="loaded_weights_bytes_per_rank"]');
+  const figure = document.querySelector('#bars data[data-figure="loaded_weights_bytes_per_rank"]');
   const value = figure?.getAttribute("value");
   if (!value) return;
   window.prepared ??= value;
