@@ -184,3 +184,20 @@ def test_what_quantises_nothing_asks_for_no_gpu() -> None:
     assert not refusals("llama-3.1-8b-instruct", **asked)
     (found,) = refusals("qwen3-30b-a3b", **asked)
     assert found[0] == "quantisation_not_on_accelerator"
+
+
+@pytest.mark.parametrize(
+    ("ranks", "choices"),
+    [({"tensor_parallel_size": 3}, [1, 2, 4, 8]), ({"pipeline_parallel_size": 7}, [])],
+)
+def test_the_sizes_that_work_are_those_of_every_rule(
+    ranks: dict[str, int], choices: list[int]
+) -> None:
+    """In gpt-oss none of eight KV heads is copied, and all ranks together divide its experts.
+
+    Source: vLLM 0.33.0, model_executor/models/gpt_oss.py.
+    """
+    request = {"model": "gpt-oss-120b", "accelerator": "h100-sxm-80gb"} | ranks
+    found = json.loads(answer(json.dumps(request)))["result"]["refusals"]
+    assert found
+    assert [refusal["choices"] for refusal in found] == [choices] * len(found)

@@ -60,22 +60,31 @@ def no_experts(scenario: Scenario, model: Model) -> Refusal | None:
 def odd_world(scenario: Scenario, model: Model) -> Refusal | None:
     """All ranks together, stages and replicas too, that do not divide gpt-oss's experts.
 
+    The engine's assertion has no words of its own; what a user reads is its line.
+
     Source: vLLM 0.33.0, model_executor/models/gpt_oss.py, MLPBlock.
     """
     if model.architecture not in DIVIDED_BY_ALL:
         return None
     stages, replicas = scenario.pipeline_parallel_size, scenario.data_parallel_size
-    ranks = scenario.tensor_parallel_size * stages * replicas
-    widths = (
+    others = stages * replicas
+    widths = [
         layer.feed_forward.moe_intermediate_size
         for layer in distinct_layers(model)
         if isinstance(layer.feed_forward, MoeMlp)
-    )
-    if all(width % ranks == 0 for width in widths):
+    ]
+    if all(width % (scenario.tensor_parallel_size * others) == 0 for width in widths):
         return None
-    field = "data_parallel_size" if replicas > 1 else "pipeline_parallel_size"
-    message = f"AssertionError: config.intermediate_size % world_size ({ranks}) is not 0"
-    return Refusal("indivisible_other", message, field)
+    return Refusal(
+        "indivisible_other",
+        "AssertionError: assert config.intermediate_size % self.world_size == 0",
+        "tensor_parallel_size",
+        tuple(
+            size
+            for size in working_sizes(model)
+            if all(width % (size * others) == 0 for width in widths)
+        ),
+    )
 
 
 def few_experts(scenario: Scenario, model: Model) -> Refusal | None:

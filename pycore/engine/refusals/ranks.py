@@ -111,7 +111,7 @@ def uncopied_heads(scenario: Scenario, model: Model) -> Refusal | None:
         "indivisible_kv_heads",
         "ZeroDivisionError: integer modulo by zero",
         "tensor_parallel_size",
-        tuple(size for size in working_sizes(model) if size <= heads),
+        working_sizes(model),
     )
 
 
@@ -220,9 +220,12 @@ def working_sizes(model: Model) -> tuple[int, ...]:
     """Tensor-parallel sizes that divide everything that must be divided."""
     heads, kv_heads = model.num_attention_heads, kv_head_counts(model)
     sizes = {count for count, _ in split_sizes(model)} | {round_up(model.vocab_size, 64)}
+    most = min(heads or LARGEST_TENSOR_PARALLEL, LARGEST_TENSOR_PARALLEL)
+    if model.architecture in NEVER_COPIED:
+        most = min(most, model.num_key_value_heads)
     return tuple(
         size
-        for size in range(1, min(heads or LARGEST_TENSOR_PARALLEL, LARGEST_TENSOR_PARALLEL) + 1)
+        for size in range(1, most + 1)
         if heads % size == 0
         and all(divides(size, count) for count in kv_heads)
         and all(count % size == 0 for count in sizes)
