@@ -69,7 +69,7 @@ export const createFrontier = (root, change) => {
     if (points.length < 2) return;
     const held = points.map((each) => each.concurrency);
     const tokens = points.map((each) => each.context_tokens);
-    const [asked, now] = [result.chosen.concurrency, workloadTokens(result)];
+    const [asked, now] = [result.chosen.concurrency_per_replica, workloadTokens(result)];
     const longest = Math.max(...tokens, now, Number(wall), result.model_limit_tokens);
     const most = result.max_concurrency_for_workload;
     x = logarithmic(Math.min(...tokens, now), longest, LEFT, RIGHT);
