@@ -15,6 +15,7 @@ from pycore.sizing.size import size
 MOST_REMEDIES: Final = 5
 LARGEST_TENSOR_PARALLEL: Final = 64
 MOST_STAGES: Final = 16
+LARGEST_SHARE: Final = 0.95
 HALF_PRECISION: Final = ("bfloat16", "float16")
 
 
@@ -85,11 +86,11 @@ def remedy_of(change: Change, there: SizeResult) -> Remedy:
 def changes_for(scenario: Scenario, result: SizeResult, refusal: Refusal) -> Iterator[Change]:
     """Single changes that may cure ``refusal``, cheapest first: flags before GPUs."""
     match refusal.kind:
-        case "kv_cache_too_small":
+        case "kv_cache_too_small" | "no_memory_for_kv_cache":
             yield from length_changes(result)
             yield from memory_changes(scenario, result)
-        case "weights_exceed_budget" | "no_memory_for_kv_cache":
-            yield from memory_changes(scenario, result)
+        case "weights_exceed_budget":
+            yield from weight_changes(scenario, result)
         case "max_model_len_above_model":
             yield from choice_changes(scenario, refusal)
             yield single("max_model_len", "auto", "--max-model-len auto")
@@ -175,13 +176,33 @@ def memory_changes(scenario: Scenario, result: SizeResult) -> Iterator[Change]:
     """More room for the KV cache, or less need of it."""
     if scenario.kv_cache_dtype == "auto":
         yield single("kv_cache_dtype", "fp8", "--kv-cache-dtype fp8")
-    if (scenario.gpu_memory_utilization or 0) < 0.95:
-        yield single("gpu_memory_utilization", 0.95, "--gpu-memory-utilization 0.95")
+    yield from share_changes(scenario)
     if not scenario.enforce_eager:
         yield single("enforce_eager", True, "--enforce-eager")
-    if scenario.quantization is None:
-        yield single("quantization", "fp8", "fp8 weights")
+    yield from narrower_weights(result)
     yield from gpu_changes(scenario, result)
+
+
+def weight_changes(scenario: Scenario, result: SizeResult) -> Iterator[Change]:
+    """A share of each GPU that holds its weights, or fewer of them; no cache or graph matters."""
+    largest = result.total_bytes * LARGEST_SHARE
+    if (result.loaded_weights_bytes_per_rank or 0) < largest:
+        yield from share_changes(scenario)
+    yield from narrower_weights(result)
+    yield from gpu_changes(scenario, result)
+
+
+def share_changes(scenario: Scenario) -> Iterator[Change]:
+    """As much of the GPU as leaves the driver room."""
+    if (scenario.gpu_memory_utilization or 0) < LARGEST_SHARE:
+        label = f"--gpu-memory-utilization {LARGEST_SHARE}"
+        yield single("gpu_memory_utilization", LARGEST_SHARE, label)
+
+
+def narrower_weights(result: SizeResult) -> Iterator[Change]:
+    """Weights quantised at load, where the checkpoint's are not already."""
+    if result.chosen["quantization"] is None:
+        yield single("quantization", "fp8", "fp8 weights")
 
 
 def gpu_changes(scenario: Scenario, result: SizeResult) -> Iterator[Change]:

@@ -94,3 +94,19 @@ def test_a_refusal_of_the_pool_offers_the_length_that_fits() -> None:
     refused = result({**R1, "max_model_len": None})
     remedy = refused["refusals"][0]["remedies"][0]
     assert remedy["changes"] == {"max_model_len": refused["estimated_max_model_len"]}
+
+
+def test_weights_that_do_not_fit_are_cured_by_fewer_of_them() -> None:
+    """No cache or graph matters then, and no share of the GPU is large enough."""
+    refused = result({**R1, "tensor_parallel_size": 1})["refusals"][0]
+    assert refused["kind"] == "weights_exceed_budget"
+    fields = {field for remedy in refused["remedies"] for field in remedy["changes"]}
+    assert fields == {"tensor_parallel_size"}
+
+
+def test_a_checkpoint_that_is_quantised_is_not_quantised_again() -> None:
+    """DeepSeek-V3's fp8 takes more than eight H100 have; 16 of them hold it."""
+    refused = result(
+        {"model": "deepseek-v3", "accelerator": "h100-sxm-80gb", "tensor_parallel_size": 8}
+    )["refusals"][0]
+    assert [remedy["num_accelerators"] for remedy in refused["remedies"]] == [16]
