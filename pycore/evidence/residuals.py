@@ -5,6 +5,7 @@ from typing import Final
 
 from pycore.evidence.reading.numbers import gib_text
 from pycore.evidence.reading.readings import Findings
+from pycore.evidence.run_scenario import graphs_in_budget
 from pycore.evidence.terms import Terms
 from pycore.sizing.result import SizeResult
 from pycore.units import GIB
@@ -23,6 +24,7 @@ CONCURRENCY_ROUNDING: Final = 0.0051
 # Ratios of printed sizes are whole to what two decimals leave open.
 RATIO_DOUBT: Final = 0.01
 NOT_WORTH_SAYING: Final = GIB // 20
+GRAPHS: Final = "the estimate for CUDA graphs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,9 +176,11 @@ def pool(case: Case, expected: float, difference: float) -> str:
         ("weights", terms.weights, result.loaded_weights_bytes_per_rank),
         ("activations", terms.activation, result.activation_bytes),
         ("non-torch memory", terms.non_torch, result.non_torch_bytes),
-        ("the estimate for CUDA graphs", terms.cuda_graphs_estimated, result.cuda_graph_bytes),
+        (GRAPHS, terms.cuda_graphs_estimated, result.cuda_graph_bytes),
     ):
         if sized is None or (measured is None and name == "the budget"):
+            continue
+        if name == GRAPHS and not graphs_in_budget(case.findings, result):
             continue
         if measured is None:
             unprinted.append(name)

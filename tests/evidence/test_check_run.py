@@ -144,6 +144,10 @@ def test_a_pool_is_explained_by_the_terms_before_it() -> None:
     pool = rows(check(text, **R1))["available_kv_cache_bytes"]
     assert pool["because"].startswith("Weights took 2.00 GiB more")
     pool = rows(check(R1_LOG.replace("5.63", "5.03"), **R1))["available_kv_cache_bytes"]
+    # The V2 runner of 0.26 takes graphs beyond the budget; what 0.33 estimates of them counts.
+    assert pool["because"].endswith("activations and non-torch memory, not printed.")
+    newest = R1_LOG.replace("5.63", "4.03").replace("0.26.0", "0.33.0")
+    pool = rows(check(newest, **R1))["available_kv_cache_bytes"]
     assert pool["because"].endswith("CUDA graphs, not printed.")
 
 
