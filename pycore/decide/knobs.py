@@ -72,7 +72,7 @@ def knobs(scenario: Scenario) -> Knobs:
 
 def row(scenario: Scenario, here: SizeResult, change: Change) -> KnobRow:
     """What ``change`` buys."""
-    changes = carried(scenario, here, change.changes)
+    changes = carried(scenario, change.changes)
     there = size(replace(scenario, figures=False, **changes))  # type: ignore[arg-type]  # our own fields
     moved = {
         name: getattr(there, name)

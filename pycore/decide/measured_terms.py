@@ -9,8 +9,7 @@ from dataclasses import fields, replace
 from typing import Final
 
 from pycore.scenario import Measured, Scenario
-from pycore.sizing.budget import requested_bytes
-from pycore.sizing.result import SizeResult
+from pycore.sizing.size import size
 
 FIELDS: Final = frozenset(item.name for item in fields(Scenario))
 THE_MODEL: Final = frozenset(
@@ -27,6 +26,9 @@ RANKS: Final = frozenset(
 A_STEP: Final = frozenset({"max_num_seqs", "max_num_batched_tokens"})
 THE_ENGINE: Final = frozenset({"engine_version", "enforce_eager"})
 THE_GPU: Final = frozenset({"accelerator", "accelerator_total_bytes"})
+
+MOVES_THE_POOL: Final = A_STEP | {"enforce_eager", "gpu_memory_utilization"}
+"""What a measured pool follows by the estimates; all else that it rests on makes it another's."""
 
 RESTS_ON: Final[Mapping[str, frozenset[str]]] = {
     "weights_bytes_per_rank": THE_MODEL | RANKS,
@@ -56,20 +58,27 @@ def still_measured(measured: Measured, changed: Iterable[str]) -> Measured:
     return replace(measured, **dict.fromkeys(gone))
 
 
-def carried(
-    scenario: Scenario, here: SizeResult, changes: Mapping[str, object]
-) -> Mapping[str, object]:
+def carried(scenario: Scenario, changes: Mapping[str, object]) -> Mapping[str, object]:
     """``changes`` of a scenario, together with what they leave of its measured terms.
 
-    A pool that was measured grows by what a larger share of the GPU adds to the budget.
+    A pool that was measured follows to another batch, another share of the GPU, or graphs left
+    out: by as much as the estimates move, so that what they missed of the run is still missed.
     """
     kept = still_measured(scenario.measured, changes)
-    share, pool = changes.get("gpu_memory_utilization"), kept.available_kv_cache_bytes
-    if isinstance(share, float) and pool is not None:
-        budget = requested_bytes(total_bytes=here.total_bytes, gpu_memory_utilization=share)
-        grown = max(0, pool + budget - here.requested_bytes)
-        kept = replace(kept, available_kv_cache_bytes=grown)
+    pool = scenario.measured.available_kv_cache_bytes
+    if pool is not None and changes.keys() <= MOVES_THE_POOL:
+        moved = max(0, pool + gained_bytes(scenario, changes))
+        kept = replace(kept, available_kv_cache_bytes=moved)
     return changes if kept == scenario.measured else {**changes, "measured": kept}
+
+
+def gained_bytes(scenario: Scenario, changes: Mapping[str, object]) -> int:
+    """What the estimates leave more for the pool after ``changes``; 0 where they do not tell."""
+    total = Measured(total_bytes=scenario.measured.total_bytes)
+    bare = replace(scenario, figures=False, measured=total)
+    before = size(bare).available_kv_cache_bytes
+    after = size(replace(bare, **changes)).available_kv_cache_bytes  # type: ignore[arg-type]  # our own fields
+    return 0 if before is None or after is None else after - before
 
 
 def terms_voided_by_field() -> dict[str, list[str]]:

@@ -44,7 +44,7 @@ class Trial:
         """The remedy that ``change`` is, or None where it cures nothing."""
         key = repr(change.changes)
         if key not in self.known:
-            self.known[key] = tried(self.scenario, self.here, change)
+            self.known[key] = tried(self.scenario, change)
         return self.known[key]
 
 
@@ -63,9 +63,9 @@ def remedies_of(refusal: Refusal, trial: Trial) -> tuple[Remedy, ...]:
     return tuple(found)
 
 
-def tried(scenario: Scenario, here: SizeResult, change: Change) -> Remedy | None:
+def tried(scenario: Scenario, change: Change) -> Remedy | None:
     """The remedy that ``change`` is, or None where it cures nothing."""
-    whole = replace(change, changes=carried(scenario, here, change.changes))
+    whole = replace(change, changes=carried(scenario, change.changes))
     there = size(replace(scenario, **whole.changes))  # type: ignore[arg-type]  # our own fields
     return remedy_of(whole, there) if there.starts else None
 

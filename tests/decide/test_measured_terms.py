@@ -50,11 +50,26 @@ def test_a_measured_pool_grows_with_the_budget() -> None:
     scenario = read_scenario({**R1, "measured": {"available_kv_cache_bytes": 6_045_166_469}})
     here = size(scenario)
     larger = size(read_scenario({**R1, "gpu_memory_utilization": 0.95}))
-    changes = carried(scenario, here, {"gpu_memory_utilization": 0.95})
+    changes = carried(scenario, {"gpu_memory_utilization": 0.95})
     measured = changes["measured"]
     assert isinstance(measured, Measured)
     grown = larger.requested_bytes - here.requested_bytes
     assert measured.available_kv_cache_bytes == 6_045_166_469 + grown
+
+
+@pytest.mark.parametrize(
+    "changes", [{"enforce_eager": True}, {"max_num_seqs": 64}, {"max_num_batched_tokens": 8192}]
+)
+def test_what_the_estimates_missed_of_a_run_is_still_missed(changes: dict[str, Any]) -> None:
+    """A pool that is 2 GiB short of its estimate stays 2 GiB short beside another batch."""
+    computed, row = size(read_scenario(R1)), size(read_scenario({**R1, **changes}))
+    assert computed.available_kv_cache_bytes is not None
+    assert row.available_kv_cache_bytes is not None
+    short = computed.available_kv_cache_bytes - 2 * 2**30
+    scenario = read_scenario({**R1, "measured": {"available_kv_cache_bytes": short}})
+    measured = carried(scenario, changes)["measured"]
+    assert isinstance(measured, Measured)
+    assert measured.available_kv_cache_bytes == row.available_kv_cache_bytes - 2 * 2**30
 
 
 def test_a_share_that_is_typed_takes_a_measured_pool_with_it() -> None:

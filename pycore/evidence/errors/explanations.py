@@ -109,7 +109,7 @@ def attempt(situation: Situation, change: Change) -> Remedy | None:
     if situation.result is None:
         return outcome_unknown(change)
     quiet = replace(situation.scenario, figures=False)
-    whole = replace(change, changes=carried(quiet, situation.result, change.changes))
+    whole = replace(change, changes=carried(quiet, change.changes))
     try:
         there = size(replace(quiet, **whole.changes))  # type: ignore[arg-type]  # our own fields
     except InvalidRequest:
