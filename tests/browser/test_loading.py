@@ -88,7 +88,8 @@ def test_progress_counts_every_byte_that_arrives_and_no_other(
     assert expected == loaded[-1]
     assert {expected} == {each["totalBytes"] for each in seen}
     assert loaded == sorted(loaded)
-    assert len(loaded) > 10
+    # However fast the link: Chromium hands on no more than this at once.
+    assert len(loaded) > expected // (2 * 2**20)
 
 
 def test_a_missing_file_is_a_failure_that_settles_every_call(
