@@ -15,7 +15,7 @@ from pycore.errors import InvalidRequest
 from pycore.model.catalogue import model_from_catalogue
 from pycore.model.hf_config import read_model
 from pycore.model.model import num_parameters, without_towers
-from pycore.model.towers.siglip import DEFAULTS
+from pycore.model.towers.plain import DEFAULTS
 from pycore.sizing.weights import stage_weights
 from tests.golden.builds import read_lines
 

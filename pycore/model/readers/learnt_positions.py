@@ -26,6 +26,20 @@ OPT_OFFSET: Final = 2
 """Rows of OPT's table of positions before the first one."""
 
 
+BIASED: Final = Family(
+    ends_on_every_stage=True,
+    qkv_bias=True,
+    output_bias=True,
+    mlp_bias=True,
+    norm_bias=True,
+    gated=False,
+    dense_width=WIDTH,
+    rotates=False,
+    tied_default=True,
+)
+"""GPT-2's and BLOOM's layers: biases everywhere, and nothing that rotates."""
+
+
 def positions_table(name: str, rows: int, width: int) -> OuterTensor:
     """A learnt vector for each position, whole on every rank and every stage."""
     kept = (Rows(rows, Split.REPLICATED),)
@@ -73,20 +87,9 @@ def opt(reader: ConfigReader, architecture: str, name: str) -> Model:
 def gpt2(reader: ConfigReader, architecture: str, name: str) -> Model:
     """GPT-2: biases everywhere, positions learnt."""
     text = widened(reader)
-    family = Family(
-        ends_on_every_stage=True,
-        qkv_bias=True,
-        output_bias=True,
-        mlp_bias=True,
-        norm_bias=True,
-        gated=False,
-        dense_width=WIDTH,
-        rotates=False,
-        tied_default=True,
-    )
     rows = text.integer("n_positions", "max_position_embeddings")
     table = positions_table("transformer.wpe", rows, text.integer("n_embd", "hidden_size"))
-    return read_decoder(Source(reader, text, architecture, name), family, outer_tensors=(table,))
+    return read_decoder(Source(reader, text, architecture, name), BIASED, outer_tensors=(table,))
 
 
 def gpt_j(reader: ConfigReader, architecture: str, name: str) -> Model:
@@ -108,21 +111,10 @@ def gpt_j(reader: ConfigReader, architecture: str, name: str) -> Model:
 def bloom(reader: ConfigReader, architecture: str, name: str) -> Model:
     """BLOOM: biases instead of positions, and a norm behind the embedding."""
     text = widened(reader)
-    family = Family(
-        ends_on_every_stage=True,
-        qkv_bias=True,
-        output_bias=True,
-        mlp_bias=True,
-        norm_bias=True,
-        gated=False,
-        dense_width=WIDTH,
-        rotates=False,
-        tied_default=True,
-    )
     width = text.integer("hidden_size", "n_embed")
     norm = Vector("norm", "transformer.word_embeddings_layernorm", 2 * width)
     return read_decoder(
-        Source(reader, text, architecture, name), family, outer_tensors=(OuterTensor(norm),)
+        Source(reader, text, architecture, name), BIASED, outer_tensors=(OuterTensor(norm),)
     )
 
 

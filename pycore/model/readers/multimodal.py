@@ -17,12 +17,12 @@ from pycore.model.readers.families import FAMILIES, GEMMA3, GLM4, LLAMA4, QWEN3
 from pycore.model.readers.family import Family
 from pycore.model.readers.uniform import read_decoder
 from pycore.model.tensors import OuterTensor
+from pycore.model.towers.gemma3 import gemma3_tower
 from pycore.model.towers.glm4v import glm4v_tower
 from pycore.model.towers.llama4 import llama4_tower
 from pycore.model.towers.pixtral import mistral3_tower
 from pycore.model.towers.qwen2 import qwen2_5_tower, qwen2_tower
 from pycore.model.towers.qwen3 import qwen3_vision_tower
-from pycore.model.towers.siglip import gemma3_tower
 
 Tower = Callable[[ConfigReader, ConfigReader, ConfigReader], tuple[OuterTensor, ...]]
 """From the whole config, its part about vision and its part about text."""

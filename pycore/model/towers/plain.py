@@ -21,8 +21,17 @@ from pycore.model.towers.parts import (
     placed,
     whole,
 )
-from pycore.model.towers.siglip import DEFAULTS
 
+# A SigLIP tower, by transformers 5.24.0, models/siglip/configuration_siglip.py.
+DEFAULTS: Final[dict[str, object]] = {
+    "hidden_size": 768,
+    "intermediate_size": 3072,
+    "num_hidden_layers": 12,
+    "num_attention_heads": 12,
+    "num_channels": 3,
+    "image_size": 224,
+    "patch_size": 16,
+}
 CLIP_DEFAULTS: Final[dict[str, object]] = {**DEFAULTS, "patch_size": 32}
 INTERN_DEFAULTS: Final[dict[str, object]] = {
     **DEFAULTS,

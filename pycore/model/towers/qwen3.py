@@ -11,7 +11,17 @@ from collections.abc import Iterator
 from typing import Final
 
 from pycore.model.config_fields import ConfigReader
-from pycore.model.tensors import Linear, OuterTensor, Place, Rows, Split, Tensor, Vector
+from pycore.model.tensors import OuterTensor, Tensor, Vector
+from pycore.model.towers.parts import (
+    TOWER,
+    by_heads,
+    inward,
+    made_here,
+    norm,
+    outward,
+    placed,
+    whole,
+)
 
 # Rows of the tower's rotary table, whatever the model's longest request.
 POSITIONS: Final = 8192
@@ -49,56 +59,41 @@ def qwen3_vision_tower(vision: ConfigReader) -> tuple[OuterTensor, ...]:
     deepstack = len(vision.sequence("deepstack_visual_indexes") or ())
     depth = vision.integer("depth")
     return (
-        *(OuterTensor(tensor, 1, Place.FIRST) for tensor in patch_tensors(vision, width)),
-        *(OuterTensor(tensor, depth, Place.FIRST) for tensor in block_tensors(vision, width)),
-        *(OuterTensor(tensor, 1, Place.FIRST) for tensor in merger_tensors(vision, width, merged)),
-        *(
-            OuterTensor(tensor, deepstack, Place.FIRST)
-            for tensor in merger_tensors(vision, merged, merged)
-            if deepstack
-        ),
-        OuterTensor(rotary_table(vision, width), 1, Place.FIRST, in_checkpoint=False),
+        *placed(patch_tensors(vision, width)),
+        *placed(block_tensors(vision, width), depth),
+        *placed(merger_tensors(vision, width, merged)),
+        *(placed(merger_tensors(vision, merged, merged), deepstack) if deepstack else ()),
+        *made_here([rotary_table(vision, width)]),
     )
 
 
 def rotary_table(vision: ConfigReader, width: int) -> Vector:
     """Half of each head is rotated."""
     share = width // vision.heads_of(width, "num_heads") // 2
-    return Vector("tower", "visual.rotary_pos_emb", POSITIONS * share)
+    return Vector(TOWER, "visual.rotary_pos_emb", POSITIONS * share)
 
 
 def patch_tensors(vision: ConfigReader, width: int) -> Iterator[Tensor]:
     """The convolution that makes vectors of patches, and the embedding of their positions."""
     patch = vision.integer("patch_size")
     inputs = vision.integer("in_channels") * vision.integer("temporal_patch_size") * patch**2
-    whole = (Rows(width, Split.REPLICATED),)
-    yield Linear("tower", "visual.patch_embed.proj", whole, inputs, bias=True, quantizable=False)
-    positions = (Rows(vision.integer("num_position_embeddings"), Split.REPLICATED),)
-    yield Linear("tower", "visual.pos_embed", positions, width, quantizable=False)
+    yield whole("visual.patch_embed.proj", width, inputs, bias=True)
+    yield whole("visual.pos_embed", vision.integer("num_position_embeddings"), width)
 
 
 def block_tensors(vision: ConfigReader, width: int) -> Iterator[Tensor]:
-    """One block: attention of all heads to all, and a network without a gate, all with biases.
-
-    Ranks must divide the tower's own heads.
-    """
+    """One block: attention of all heads to all, and a network without a gate, all with biases."""
     wide = vision.integer("intermediate_size")
-    part = Rows(width, Split.EVEN, width // vision.heads_of(width, "num_heads"))
-    yield Vector("tower", "visual.blocks.norms", 4 * width)
-    yield Linear("tower", "visual.blocks.0.attn.qkv", (part,) * 3, width, bias=True)
-    yield back("visual.blocks.0.attn.proj", width, width)
-    yield Linear("tower", "visual.blocks.0.mlp.linear_fc1", (Rows(wide),), width, bias=True)
-    yield back("visual.blocks.0.mlp.linear_fc2", width, wide)
-
-
-def back(name: str, rows: int, columns: int) -> Linear:
-    """A linear whose inputs are divided over the ranks, with a bias that each rank holds."""
-    whole = (Rows(rows, Split.REPLICATED),)
-    return Linear("tower", name, whole, columns, columns_split=True, bias=True, bias_split=False)
+    heads = vision.heads_of(width, "num_heads")
+    yield norm("visual.blocks.norms", 2 * width)
+    yield by_heads("visual.blocks.0.attn.qkv", heads, width // heads, width)
+    yield inward("visual.blocks.0.attn.proj", width, width)
+    yield outward("visual.blocks.0.mlp.linear_fc1", wide, width)
+    yield inward("visual.blocks.0.mlp.linear_fc2", width, wide)
 
 
 def merger_tensors(vision: ConfigReader, normed: int, merged: int) -> Iterator[Tensor]:
     """What folds neighbouring patches into one vector of the text's width."""
-    yield Vector("tower", "visual.merger.norm", 2 * normed)
-    yield Linear("tower", "visual.merger.linear_fc1", (Rows(merged),), merged, bias=True)
-    yield back("visual.merger.linear_fc2", vision.integer("out_hidden_size"), merged)
+    yield norm("visual.merger.norm", normed)
+    yield outward("visual.merger.linear_fc1", merged, merged)
+    yield inward("visual.merger.linear_fc2", vision.integer("out_hidden_size"), merged)
