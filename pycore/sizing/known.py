@@ -57,7 +57,7 @@ def known_already(
         bounds=budget_bounds(deployment),
         architecture=model.architecture_numbers,
         defaulted=model.defaulted,
-        chosen=chosen_of(deployment, deployment.settings.max_model_len),
+        chosen=chosen_of(deployment),
         notes=notes_of(deployment),
         figures=tuple(ledger.figures) if ledger.is_open else None,
     )
@@ -80,7 +80,7 @@ def chosen_block_size(deployment: Deployment) -> int | None:
         return deployment.scenario.block_size
 
 
-def chosen_of(deployment: Deployment, max_model_len: int) -> dict[str, object]:
+def chosen_of(deployment: Deployment) -> dict[str, object]:
     """What every choice that was left to the engine became."""
     scenario, settings = deployment.scenario, deployment.settings
     return {
@@ -88,7 +88,7 @@ def chosen_of(deployment: Deployment, max_model_len: int) -> dict[str, object]:
         "max_num_seqs": settings.max_num_seqs,
         "max_num_batched_tokens": settings.max_num_batched_tokens,
         "block_size": chosen_block_size(deployment),
-        "max_model_len": max_model_len,
+        "max_model_len": settings.max_model_len,
         "dtype": settings.dtype,
         "quantization": settings.quantization.method if settings.quantization else None,
         "kv_cache_dtype": settings.kv_cache_dtype,

@@ -28,7 +28,7 @@ from pycore.sizing.deployment import (
     workload_concurrency,
 )
 from pycore.sizing.explain import explain_kv, explain_pool, explain_weights
-from pycore.sizing.known import chosen_of, known_already
+from pycore.sizing.known import known_already
 from pycore.sizing.ledger import Ledger
 from pycore.sizing.memory import StageMemory, stage_memory
 from pycore.sizing.notes import low_end_note, warm_up_note
@@ -158,7 +158,7 @@ def result_of(sizing: Sizing, ledger: Ledger) -> SizeResult:
         bounds={**base.bounds, **bounds},
         plain_formula=contrast(deployment, plan, capacity.max_model_len, capacity.needed_bytes),
         memory_by_stage=bars(deployment, sizing.memories, plan, blocks),
-        chosen=chosen_of(deployment, capacity.max_model_len),
+        chosen={**base.chosen, "max_model_len": capacity.max_model_len},
     )
 
 
